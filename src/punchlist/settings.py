@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from punchlist.adapters.agents import AgentSettings, AgentsSettings, RoleSettings
+from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings, RoleSettings
 from punchlist.adapters.analyzers.registry import steering_files
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.errors import SettingsError

@@ -15,7 +15,8 @@ from calculator import BUG, KEY
 from msgspec.structs import replace
 from stubmodel import StubModel
 
-from punchlist.adapters.agents.cli_agent import AgentDialect, AgentSetup, CliAgent
+from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent
+from punchlist.adapters.agents.dialect import AgentDialect
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.store.artifacts import FolderArtifacts

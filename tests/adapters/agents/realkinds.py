@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from punchlist.adapters.agents.cli_agent import AgentCall, AgentDialect, CallContext
+from punchlist.adapters.agents.dialect import AgentCall, AgentDialect, CallContext
 from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex
 from punchlist.adapters.agents.dialects.qwen import Qwen

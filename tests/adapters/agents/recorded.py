@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from punchlist.adapters.agents.cli_agent import AgentDialect, CallContext, ParsedReply
+from punchlist.adapters.agents.dialect import AgentDialect, CallContext, ParsedReply
 from punchlist.adapters.agents.json_lines import parse_events
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.process.run import ProcessResult

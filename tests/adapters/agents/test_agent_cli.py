@@ -8,18 +8,12 @@ import msgspec
 import pytest
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import (
-    AgentCall,
-    AgentSetup,
-    CliAgent,
-    ParsedReply,
-    make_filename,
-    subtract_usage,
-)
+from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filename, subtract_usage
+from punchlist.adapters.agents.dialect import AgentCall, ParsedReply
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.json_lines import parse_events
-from punchlist.adapters.agents.registry import build_agents
-from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
+from punchlist.adapters.agents.registry import build_agent
+from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
@@ -325,4 +319,4 @@ def test_an_agent_of_no_known_kind_is_named(tmp_path):
     with pytest.raises(
         SettingsError, match=r"agent\.cluade: there is no kind of agent called 'cluade'"
     ):
-        build_agents(["cluade"], {}, AgentsSettings(), place, FolderArtifacts(tmp_path))
+        build_agent(AgentSetup("cluade", AgentSettings(), place, FolderArtifacts(tmp_path)))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import CallContext, ParsedReply
+from punchlist.adapters.agents.dialect import CallContext, ParsedReply
 from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex, is_strict
 from punchlist.adapters.agents.dialects.qwen import Qwen

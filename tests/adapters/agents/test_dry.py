@@ -2,13 +2,13 @@
 
 from seating import asked, seat, tree
 
-from punchlist.adapters.agents.dry_run import NOBODY, DryAgent
+from punchlist.adapters.agents.dry_run import NOT_ASKED, DryAgent
 
 
 def test_the_prompt_is_kept_and_nothing_is_answered(tmp_path):
     sitting, heard = seat(tmp_path, "dry"), []
     reply = asked(DryAgent(sitting), tree(tmp_path), "Fix `F001`, please", heard)
-    assert (reply.failed, reply.text) == (NOBODY, "")
+    assert (reply.failed, reply.text) == (NOT_ASKED, "")
     assert sitting.artifacts.read(reply.transcript) == b"Fix `F001`, please"
     assert heard == [f"the prompt is in {tmp_path / 'state/run' / reply.transcript}"]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from seating import seat
 
-from punchlist.adapters.agents.registry import build_agents
+from punchlist.adapters.agents.cli_agent import AgentSetup
+from punchlist.adapters.agents.registry import build_agent
 from punchlist.adapters.agents.scripted.agent import ScriptedAgent, read_calls
 from punchlist.adapters.agents.scripted.placeholders import find_codes, match_items, parse_round
 from punchlist.adapters.agents.scripted.script import (
@@ -17,7 +18,7 @@ from punchlist.adapters.agents.scripted.script import (
     ScriptLine,
     load_script,
 )
-from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
+from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.errors import SettingsError
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask, Reply
@@ -285,7 +286,7 @@ def test_the_log_counts_across_processes_and_only_what_came_to_an_end(tmp_path):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert agent._is_free(1, ask)  # it was not heard to its end, and is asked again
+        assert agent._find_line(ask) == 1  # it was not heard to its end, and is asked again
 
     asyncio.run(cancelled())
     again = ScriptedAgent.open(path, timeout=0.05)
@@ -337,16 +338,11 @@ def test_a_script_that_is_not_there_is_told(tmp_path):
 
 def test_settings_name_the_script(tmp_path):
     (tmp_path / "s.json").write_text('[{"answer": "played"}]')
-    shared, sitting = AgentsSettings(), seat(tmp_path)
-    own = {"honest": AgentSettings(kind="scripted", script=str(tmp_path / "s.json"))}
-    agent = build_agents(["honest"], own, shared, sitting.place, sitting.artifacts)["honest"]
+    sitting = seat(tmp_path)
+    own = AgentSettings(kind="scripted", script=str(tmp_path / "s.json"))
+    agent = build_agent(AgentSetup("honest", own, sitting.place, sitting.artifacts))
     reply = asked(agent, tmp_path)
     assert (agent.name, reply.agent, reply.text) == ("honest", "honest", "played")
+    other = AgentSetup("other", AgentSettings(kind="scripted"), sitting.place, sitting.artifacts)
     with pytest.raises(SettingsError, match=r"agent\.other\.script: there is no script to play"):
-        build_agents(
-            ["other"],
-            {"other": AgentSettings(kind="scripted")},
-            shared,
-            sitting.place,
-            sitting.artifacts,
-        )
+        build_agent(other)

@@ -1,5 +1,1 @@
-"""Coding agents behind the Agent port: command lines, output parsers, retry and journal."""
-
-from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings, RoleSettings
-
-__all__ = ["AgentSettings", "AgentsSettings", "RoleSettings"]
+"""Coding agents behind the Agent port: dialects of their programs, retry and journal."""

@@ -4,6 +4,7 @@ import asyncio
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,13 +22,11 @@ _NOTES = {
     "outside": "comes for its tasks by itself: punchlist mcp",
 }
 _OF_THE_USER = ("acp", "command")
-"""What `--version` does to a program of the user's own is not known, so it is not tried."""
+"""Programs of the user's own: what they do with `--version` is not known."""
 KNOWN = tuple(kind for kind in AGENTS if kind not in (*_WITHOUT_PROGRAM, *_OF_THE_USER))
 """Programs that punchlist knows, by their usual names."""
 SECONDS = 12.0
-"""The slowest of them need one or two to say their version; on a busy machine it is several times
-that.
-"""
+"""The slowest need one or two to print their version; on a busy machine several times that."""
 _AT_ONCE = 3
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
@@ -42,54 +41,45 @@ class Presence(Struct, frozen=True, kw_only=True):
 async def detect_agents(names: Iterable[str], own: Mapping[str, AgentSettings]) -> list[Presence]:
     """Return the presence of each named agent, in order."""
     with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as home:
-        room = _ProbeContext(Path(home), asyncio.Semaphore(_AT_ONCE))
-        return list(
-            await asyncio.gather(
-                *(_detect_agent(name, own.get(name, AgentSettings()), room) for name in names)
-            )
-        )
+        probes = _Probes(Path(home), asyncio.Semaphore(_AT_ONCE))
+        found = (_detect_agent(name, own.get(name, AgentSettings()), probes) for name in names)
+        return list(await asyncio.gather(*found))
 
 
-class _ProbeContext(NamedTuple):
+class _Probes(NamedTuple):
     """Home folder and semaphore for version probes: only a few run at once."""
 
     home: Path
     free: asyncio.Semaphore
 
 
-async def _detect_agent(name: str, settings: AgentSettings, room: _ProbeContext) -> Presence:
+async def _detect_agent(name: str, settings: AgentSettings, probes: _Probes) -> Presence:
     kind = settings.kind or name
+    missing = partial(Presence, name=name, found=False)
     if kind not in AGENTS:
-        return Presence(name=name, found=False, note=f"there is no kind of agent called {kind!r}")
+        return missing(note=f"there is no kind of agent called {kind!r}")
     if kind in _WITHOUT_PROGRAM:
         return _check_builtin(name, kind, settings)
     command = settings.command or ((kind,) if kind in KNOWN else ())
     if not command:
-        return Presence(name=name, found=False, note=f"agent.{name}.command names no program")
+        return missing(note=f"agent.{name}.command names no program")
     program = which(command[0])
     if program is None:
-        return Presence(
-            name=name,
-            found=False,
-            note=f"{command[0]} is not on PATH" if settings.command else "not installed",
-        )
+        note = f"{command[0]} is not on PATH" if settings.command else "not installed"
+        return missing(note=note)
     line = (program, *command[1:])
     if kind in _OF_THE_USER:
         return Presence(name=name, found=True, note=" ".join(line))
-    version = await _probe_version(line, room)
-    return Presence(
-        name=name,
-        found=True,
-        version=version,
-        note=" ".join(line) if version else f"{program} says no version",
-    )
+    version = await _probe_version(line, probes)
+    note = " ".join(line) if version else f"{program} says no version"
+    return Presence(name=name, found=True, version=version, note=note)
 
 
-async def _probe_version(line: tuple[str, ...], room: _ProbeContext) -> str:
+async def _probe_version(line: tuple[str, ...], probes: _Probes) -> str:
     """Return the version, or ''. Uses a temporary home, because some programs write there."""
-    env = {**base_environment(), "HOME": str(room.home), "TMPDIR": str(room.home)}
-    async with room.free:
-        ran = await run([*line, "--version"], cwd=room.home, env=env, timeout=SECONDS)
+    env = {**base_environment(), "HOME": str(probes.home), "TMPDIR": str(probes.home)}
+    async with probes.free:
+        ran = await run([*line, "--version"], cwd=probes.home, env=env, timeout=SECONDS)
     found = _VERSION.search(ran.stdout.decode(errors="replace")) if ran.ok else None
     return found[0] if found else ""
 

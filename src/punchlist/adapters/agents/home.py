@@ -18,12 +18,12 @@ class AgentPlace(Struct, frozen=True, kw_only=True):
 
     folder: Path
     state: Path
-    """Punchlist's own state, which is not theirs to see."""
+    """Punchlist's own state, which is hidden from them."""
     user: Path
     """The user's home: login files are copied from it, secrets in it are hidden."""
     sandbox: bool = True
     mail: Path | None = None
-    """Where tasks are laid for agents that come for them; without it nobody would find them."""
+    """The mailbox of outside agents, if there is one."""
 
     def make_home(self, name: str) -> Path:
         return _make_private(self.folder / name / "home")
@@ -48,16 +48,13 @@ def copy_login(files: Sequence[str], user: Path, home: Path) -> None:
 
 
 def _is_inside(name: str) -> bool:
-    path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts
+    return not name.startswith("/") and ".." not in PurePosixPath(name).parts
 
 
 def build_sandbox(
     place: AgentPlace, name: str, tree: Path, programs: Sequence[str], *, writes: bool
 ) -> Sandbox:
-    """Return a sandbox: all read-only, secrets and punchlist's state hidden, the tree writable if
-    `writes`.
-    """
+    """Return a sandbox without secrets and punchlist's state; the tree is writable if `writes`."""
     root = tree.resolve()
     hidden = (*secret_paths(place.user), place.state)
     shown = [path for path in _program_folders(programs) if _is_hidden(path, hidden)]
@@ -97,12 +94,10 @@ def _find_repository(root: Path, state: Path) -> Path | None:
     """Return the git folder behind a lent tree, or None if it is not below punchlist's state."""
     with suppress(OSError, UnicodeDecodeError):
         found = _GITDIR.fullmatch((root / ".git").read_text())
-        common = Path(found[1]).resolve().parent.parent if found else None
-        if (
-            common
-            and common.is_relative_to(state.resolve())
-            and (common / "objects").is_dir()
-            and (common / "HEAD").is_file()
-        ):
+        if found is None:
+            return None
+        common = Path(found[1]).resolve().parent.parent
+        bare = (common / "objects").is_dir() and (common / "HEAD").is_file()
+        if bare and common.is_relative_to(state.resolve()):
             return common
     return None

@@ -13,24 +13,17 @@ from punchlist.ports.artifacts import Artifacts
 class _Entry(Struct, frozen=True):
     label: str
     question: str
-    """Digest of all that was asked, but for the session: that is another one after a fork, and the
-    question still the same.
-    """
+    """Digest of the question without its session: after a fork that is another one."""
     reply: Reply
 
 
 class Journal:
-    """Agent that saves each reply and returns it when asked the same again.
-    Failures are not saved.
-    """
+    """Agent that saves each good reply and returns it when asked the same again."""
 
     def __init__(self, agent: Agent, artifacts: Artifacts) -> None:
+        self.name = agent.name
         self._agent = agent
         self._artifacts = artifacts
-
-    @property
-    def name(self) -> str:
-        return self._agent.name
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         question = _hash_question(ask)
@@ -39,9 +32,8 @@ class Journal:
             return entry.reply
         reply = await self._agent.ask(ask, hear)
         if not reply.failed:
-            self._artifacts.write(
-                _entry_name(ask.label), msgspec.json.encode(_Entry(ask.label, question, reply))
-            )
+            entry = _Entry(ask.label, question, reply)
+            self._artifacts.write(_entry_name(ask.label), msgspec.json.encode(entry))
         return reply
 
     def find_reply(self, label: str) -> Reply | None:
@@ -63,7 +55,5 @@ def _entry_name(label: str) -> str:
 
 
 def _hash_question(ask: Ask) -> str:
-    whole = msgspec.json.encode(
-        (ask.role, ask.prompt, ask.writes, ask.schema), order="deterministic"
-    )
-    return sha256(whole).hexdigest()
+    question = (ask.role, ask.prompt, ask.writes, ask.schema)
+    return sha256(msgspec.json.encode(question, order="deterministic")).hexdigest()

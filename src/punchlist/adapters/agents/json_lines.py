@@ -1,12 +1,12 @@
 """Tolerant parser for the JSON lines that agents print among other output."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 _NONSENSE = 1e15
-"""No tokens, seconds or dollars are as many."""
+"""More tokens, seconds or dollars than any call has."""
 _LONGEST = 64 << 20
 """Bytes of a line that did not end yet."""
 _HALF = re.compile(
@@ -25,6 +25,10 @@ class JsonEvent:
     def noise(self) -> str:
         """The line as text, if it is not a JSON object."""
         return self._noise.decode(errors="replace")
+
+    @property
+    def type(self) -> str:
+        return self.text("type")
 
     def get(self, *path: str) -> "JsonEvent":
         return JsonEvent(self._get_value(path))
@@ -90,6 +94,16 @@ def parse_events(output: bytes) -> Iterator[JsonEvent]:
     for line in output.split(b"\n"):
         if (found := parse_event(line)).has():
             yield found
+
+
+def find_last(events: Sequence[JsonEvent], *types: str) -> JsonEvent | None:
+    """Return the last event of one of the types, or None."""
+    return next((event for event in reversed(events) if event.type in types), None)
+
+
+def first_text(events: Sequence[JsonEvent], name: str) -> str:
+    """Return the first text of that name in the events, or ''."""
+    return next((text for event in events if (text := event.text(name))), "")
 
 
 class LineBuffer:

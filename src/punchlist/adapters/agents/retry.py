@@ -12,13 +12,11 @@ from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Agent, AgentTrouble, Ask, Hear, Reply
 
 _LOST = frozenset({AgentTrouble.CRASHED, AgentTrouble.OTHER})
-"""What agents say, each in its own words, of a session they do not have."""
+"""The trouble of agents that do not know the session."""
 
 
 class AgentRetryPolicy(Struct, frozen=True, kw_only=True):
-    """Delays double from `first` to `longest` seconds; an agent that asks for more than
-    `longest` is not retried.
-    """
+    """Delays double from `first` to `longest`; an agent that asks for more is not retried."""
 
     retries: int = 4
     first: float = 2
@@ -33,9 +31,7 @@ class AgentRetryPolicy(Struct, frozen=True, kw_only=True):
 
 
 class RetryingAgent:
-    """Agent made of agents. The agent that owns the session is asked first; the others start a new
-    one.
-    """
+    """Agent made of agents. The owner of the session is asked first; the others start a new one."""
 
     def __init__(
         self,
@@ -47,21 +43,16 @@ class RetryingAgent:
     ) -> None:
         if not agents:
             raise ValueError("there is no agent to ask")
+        self.name = agents[0].name
         self._agents = tuple(agents)
         self._patience = patience
         self._sleep = sleep
         self._luck = luck
 
-    @property
-    def name(self) -> str:
-        return self._agents[0].name
-
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         owner, _, session = ask.session.partition(":")
         replies: list[Reply] = []
-        for agent in sorted(
-            self._agents, key=lambda agent: agent.name != owner
-        ):  # stable: the others keep their order
+        for agent in sorted(self._agents, key=lambda agent: agent.name != owner):
             mine = agent.name == owner
             own = replace(ask, session=session if mine else "", fork=ask.fork and mine)
             replies += await self._ask_agent(agent, own, hear)

@@ -1,60 +1,40 @@
 """Classify agents' errors by their error channel; the text of an answer is never used."""
 
 import re
-from types import MappingProxyType
 
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.ports.agent import AgentTrouble
 
-STATUSES = MappingProxyType(
-    {
-        401: AgentTrouble.AUTH,
-        402: AgentTrouble.LIMIT,
-        403: AgentTrouble.AUTH,
-        408: AgentTrouble.OVERLOADED,
-        413: AgentTrouble.TOO_LONG,
-        429: AgentTrouble.RATE_LIMIT,
-        500: AgentTrouble.OVERLOADED,
-        502: AgentTrouble.OVERLOADED,
-        503: AgentTrouble.OVERLOADED,
-        504: AgentTrouble.OVERLOADED,
-        529: AgentTrouble.OVERLOADED,
-    }
-)
-"""What HTTP says; the agents pass it on."""
+STATUSES = {
+    401: AgentTrouble.AUTH,
+    402: AgentTrouble.LIMIT,
+    403: AgentTrouble.AUTH,
+    413: AgentTrouble.TOO_LONG,
+    429: AgentTrouble.RATE_LIMIT,
+    **dict.fromkeys((408, 500, 502, 503, 504, 529), AgentTrouble.OVERLOADED),
+}
+"""HTTP status codes, which agents pass on."""
 
-_WORDS = tuple(
-    (re.compile(pattern, re.IGNORECASE), trouble)
-    for pattern, trouble in (
-        (
-            r"too long|context[_ ](length|window)|maximum context|exceeds the maximum|too large",
-            AgentTrouble.TOO_LONG,
-        ),
-        (
-            (
-                r"stream (disconnected|ended|closed)|decoding"
-                r" response|terminated|socket|econnreset|connection (dropped|reset)"
-            ),
-            AgentTrouble.CUT,
-        ),
-        (
-            r"overloaded|over capacity|service unavailable|server error|high demand",
-            AgentTrouble.OVERLOADED,
-        ),
-        (
-            r"rate.?limit|too many requests|usage limit|quota|resource.?exhausted",
-            AgentTrouble.RATE_LIMIT,
-        ),
-        (
-            (
-                r"unauthori[sz]ed|not logged"
-                r" in|api.?key|authenticat|forbidden|credential|permission_denied"
-            ),
-            AgentTrouble.AUTH,
-        ),
-        (r"max(imum)?[_ ]turns|turn limit|budget|max[_ ]session", AgentTrouble.LIMIT),
-    )
-)
+_PATTERNS = {
+    AgentTrouble.TOO_LONG: (
+        r"too long|context[_ ](length|window)|maximum context|exceeds the maximum|too large"
+    ),
+    AgentTrouble.CUT: (
+        r"stream (disconnected|ended|closed)|decoding response|terminated|socket|econnreset"
+        r"|connection (dropped|reset)"
+    ),
+    AgentTrouble.OVERLOADED: (
+        r"overloaded|over capacity|service unavailable|server error|high demand"
+    ),
+    AgentTrouble.RATE_LIMIT: (
+        r"rate.?limit|too many requests|usage limit|quota|resource.?exhausted"
+    ),
+    AgentTrouble.AUTH: (
+        r"unauthori[sz]ed|not logged in|api.?key|authenticat|forbidden|credential|permission_denied"
+    ),
+    AgentTrouble.LIMIT: r"max(imum)?[_ ]turns|turn limit|budget|max[_ ]session",
+}
+_WORDS = {trouble: re.compile(text, re.IGNORECASE) for trouble, text in _PATTERNS.items()}
 _STATUS = re.compile(
     r"(?:status(?:[ _]?code)?|last status|error|http)\D{0,12}?\b([45]\d\d)\b", re.IGNORECASE
 )
@@ -75,7 +55,10 @@ def classify_error(message: str, status: int = 0) -> AgentTrouble:
     for found in _STATUS.finditer(message):
         if (code := int(found[1])) in STATUSES:
             return STATUSES[code]
-    return next((trouble for words, trouble in _WORDS if words.search(message)), AgentTrouble.OTHER)
+    for trouble, words in _WORDS.items():
+        if words.search(message):
+            return trouble
+    return AgentTrouble.OTHER
 
 
 def parse_retry_delay(message: str) -> float:
@@ -96,19 +79,21 @@ def classify_child(ran: ProcessResult) -> AgentTrouble:
 
 
 def explain_no_result(ran: ProcessResult) -> tuple[str, AgentTrouble]:
-    """Return the failure text and trouble of a child that ended without a result, with the end of
-    its stderr.
-    """
-    said = ran.stderr[-_LONGEST:].decode(errors="replace").strip()
-    end = (
-        "it ended without a result"
-        if ran.exit_code == 0
-        else f"it ended with code {ran.exit_code} and without a result"
-    )
-    if not said or ran.exit_code == 0:
-        return end, AgentTrouble.CUT
-    trouble = classify_error(said)
-    return (
-        f"{end}: {said[-_SHOWN:]}",
-        AgentTrouble.CRASHED if trouble is AgentTrouble.OTHER else trouble,
-    )
+    """Return failure text (with the end of stderr) and trouble of a child without a result."""
+    if ran.exit_code == 0:
+        return "it ended without a result", AgentTrouble.CUT
+    failed = f"it ended with code {ran.exit_code} and without a result"
+    errors = ran.stderr[-_LONGEST:].decode(errors="replace").strip()
+    if not errors:
+        return failed, AgentTrouble.CUT
+    trouble = classify_error(errors)
+    if trouble is AgentTrouble.OTHER:
+        trouble = AgentTrouble.CRASHED
+    return f"{failed}: {errors[-_SHOWN:]}", trouble
+
+
+def explain_exit(ran: ProcessResult) -> tuple[str, AgentTrouble | None]:
+    """Return failure text and trouble of a child after a good result; ("", None) for code 0."""
+    if ran.exit_code == 0:
+        return "", None
+    return f"it ended with code {ran.exit_code} after its result", AgentTrouble.CRASHED

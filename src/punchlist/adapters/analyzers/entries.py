@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Protocol, TypeVar
 
@@ -45,9 +45,7 @@ def _repair_unicode(output: bytes) -> bytes:
 def _repair_escape(found: re.Match[str]) -> str:
     """Return the escape if its pair is complete or its backslash escaped, else that of U+FFFD."""
     slashes = found[1] or found[4]
-    if found[3] or len(slashes) % 2 == 0:
-        return found[0]
-    return f"{slashes}ufffd"
+    return found[0] if found[3] or len(slashes) % 2 == 0 else f"{slashes}ufffd"
 
 
 class ReportParser(Protocol):
@@ -57,9 +55,7 @@ class ReportParser(Protocol):
 
 
 def report_parser(name: str) -> Callable[[Callable[[bytes, Sources, str], Analysis]], ReportParser]:
-    """Decorator: make a ReportParser of a reader that raises msgspec.DecodeError; `name` is the
-    default tool.
-    """
+    """Decorate a reader that raises msgspec.DecodeError; `name` is the default tool."""
 
     def wrap_reader(read: Callable[[bytes, Sources, str], Analysis]) -> ReportParser:
         @wraps(read)
@@ -75,12 +71,11 @@ def report_parser(name: str) -> Callable[[Callable[[bytes, Sources, str], Analys
 
 
 def _fail_report(tool: str, output: bytes, error: Exception) -> Analysis:
-    said = output[:200].decode("utf-8", "replace").strip()
-    if not said:
+    start = output[:200].decode("utf-8", "replace").strip()
+    if not start:
         return Analysis(failed=f"{tool}: it wrote no report")
-    return Analysis(
-        failed=f"{tool}: its report could not be read ({error}); it begins with {said!r}"
-    )
+    why = f"its report could not be read ({error}); it begins with {start!r}"
+    return Analysis(failed=f"{tool}: {why}")
 
 
 def collect_findings(
@@ -101,26 +96,47 @@ def collect_findings(
             continue
         if note is not None:
             findings.append(sources.make_finding(tool, len(findings) + 1, note))
-    # Where nothing at all can be read, the format is not the one we know: that is no clean answer.
-    failed = (
-        f"{tool}: none of its {len(refused)} entries could be read ({refused[0].reason})"
-        if refused and not findings
-        else ""
-    )
+    if not refused:
+        return Analysis(findings=tuple(findings))
+    # If nothing can be read, it is another format, and not a clean answer.
+    why = f"none of its {len(refused)} entries could be read ({refused[0].reason})"
     return Analysis(
         findings=tuple(findings),
         refused=tuple(refused),
-        failed=failed,
-        unread=("",) if refused else (),
+        failed="" if findings else f"{tool}: {why}",
+        unread=("",),
     )
+
+
+def collect_entries(
+    tool: str,
+    entries: Iterable[msgspec.Raw],
+    shape: type[T],
+    read: Callable[[T, Sources], RawFinding | None],
+    sources: Sources,
+) -> Analysis:
+    """Do as `collect_findings` for entries of one shape."""
+    return collect_findings(
+        tool, entries, lambda raw: read(decode_json(raw, shape), sources), sources
+    )
+
+
+def list_unread(
+    tool: str, stderr: bytes, pattern: re.Pattern[str], sources: Sources
+) -> Iterator[tuple[RefusedEntry, str]]:
+    """Yield the files that it could not read, by lines of stderr with the groups `line`, `file`."""
+    for found in pattern.finditer(stderr.decode("utf-8", "replace")):
+        refused = RefusedEntry(tool, found["line"], f"{tool} could not read the file")
+        yield refused, sources.parse_path(found["file"])
 
 
 def with_unread(analysis: Analysis, entries: Iterable[tuple[RefusedEntry, str]]) -> Analysis:
     """Return the analysis plus the files the tool could not read ('' if unknown)."""
     known = tuple(entries)
-    refused = (*analysis.refused, *(entry for entry, _ in known))
     return replace(
-        analysis, refused=refused, unread=_merge_paths(analysis.unread, (path for _, path in known))
+        analysis,
+        refused=(*analysis.refused, *(entry for entry, _ in known)),
+        unread=_merge_paths(analysis.unread, (path for _, path in known)),
     )
 
 
@@ -148,10 +164,5 @@ def join_analyses(tool: str, parts: Sequence[Analysis]) -> Analysis:
 
 
 def _sort_key(finding: Finding) -> tuple[str, int, int, str, str]:
-    return (
-        finding.spot.path,
-        finding.spot.line or 0,
-        finding.spot.column or 0,
-        finding.rule,
-        finding.title,
-    )
+    spot = finding.spot
+    return spot.path, spot.line or 0, spot.column or 0, finding.rule, finding.title

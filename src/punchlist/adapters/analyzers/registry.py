@@ -31,26 +31,29 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
 Make = Callable[[AnalyzerSettings, Kit], AnalyzerTool]
 
+
+def _make_asked(tool: type[AnalyzerTool]) -> Make:
+    """Return what makes a tool that runs only where it is configured or enabled by name."""
+
+    def make(settings: AnalyzerSettings, _: Kit) -> AnalyzerTool:
+        asked = settings.enabled != "auto" and tool.name in settings.enabled
+        return tool(settings.args.get(tool.name, ()), asked=asked)
+
+    return make
+
+
 ANALYZERS: dict[str, Make] = {
     "ruff": lambda settings, _: Ruff(settings.select, settings.args.get("ruff", ())),
     "bandit": lambda settings, _: Bandit(settings.args.get("bandit", ())),
     "ast-grep": lambda settings, kit: AstGrep(
         _rules(settings, kit), settings.args.get("ast-grep", ())
     ),
-    "mypy": lambda settings, _: Mypy(settings.args.get("mypy", ()), asked=_asked("mypy", settings)),
-    "pyright": lambda settings, _: Pyright(
-        settings.args.get("pyright", ()), asked=_asked("pyright", settings)
-    ),
-    "basedpyright": lambda settings, _: Basedpyright(
-        settings.args.get("basedpyright", ()), asked=_asked("basedpyright", settings)
-    ),
-    "ty": lambda settings, _: Ty(settings.args.get("ty", ()), asked=_asked("ty", settings)),
-    "eslint": lambda settings, _: Eslint(
-        settings.args.get("eslint", ()), asked=_asked("eslint", settings)
-    ),
-    "biome": lambda settings, _: Biome(
-        settings.args.get("biome", ()), asked=_asked("biome", settings)
-    ),
+    "mypy": _make_asked(Mypy),
+    "pyright": _make_asked(Pyright),
+    "basedpyright": _make_asked(Basedpyright),
+    "ty": _make_asked(Ty),
+    "eslint": _make_asked(Eslint),
+    "biome": _make_asked(Biome),
     "shellcheck": lambda settings, _: Shellcheck(settings.args.get("shellcheck", ())),
     "semgrep": lambda settings, kit: Semgrep(
         _paths(settings.semgrep, kit), settings.args.get("semgrep", ())
@@ -66,10 +69,8 @@ def steering_files() -> tuple[str, ...]:
 
 def suppressions_of(settings: AnalyzerSettings) -> Suppressions:
     """Return what counts the comments that silence any analyzer, enabled or not."""
-    tools = (
-        *(make(settings, Kit()) for make in ANALYZERS.values()),
-        *(Custom(tool) for tool in settings.custom),
-    )
+    tools = [make(settings, Kit()) for make in ANALYZERS.values()]
+    tools += [Custom(tool) for tool in settings.custom]
     return Suppressions(tuple(dict.fromkeys(each for tool in tools for each in tool.suppressed_by)))
 
 
@@ -90,14 +91,9 @@ class UnknownAnalyzer(Struct, frozen=True):
 
     name: str
 
-    async def analyze(
-        self, tree: Tree, paths: Sequence[str] | None
-    ) -> Analysis:  # the port's shape
-        return Analysis(
-            failed=(
-                f"{self.name} is not known to this version of punchlist, or its settings are gone"
-            )
-        )
+    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
+        why = "is not known to this version of punchlist, or its settings are gone"
+        return Analysis(failed=f"{self.name} {why}")
 
 
 def build_analyzers(
@@ -109,20 +105,21 @@ def build_analyzers(
     kit = replace(kit or Kit(), timeout=settings.timeout)
     own = {tool.name: Custom(tool) for tool in settings.custom}
     for name in own.keys() & ANALYZERS.keys():
-        raise SettingsError(
-            f"analyzers.custom: {name!r} is the name of a built-in analyzer",
-            hint="choose another name",
-        )
-    if names is not None:
-        known = own.keys() | ANALYZERS.keys()
-        return {
-            name: CommandAnalyzer(_make_tool(name, settings, kit), kit)
-            if name in known
-            else UnknownAnalyzer(name)
-            for name in names
-        }
-    enabled = _found(settings, kit, own) if settings.enabled == "auto" else settings.enabled
-    return {name: CommandAnalyzer(_make_tool(name, settings, kit), kit) for name in enabled}
+        problem = f"analyzers.custom: {name!r} is the name of a built-in analyzer"
+        raise SettingsError(problem, hint="choose another name")
+    if names is None:
+        names = _found(settings, kit, own) if settings.enabled == "auto" else settings.enabled
+        unknown = frozenset[str]()
+    else:
+        names = tuple(names)
+        unknown = frozenset(names) - own.keys() - ANALYZERS.keys()
+
+    def build(name: str) -> Analyzer:
+        if name in unknown:
+            return UnknownAnalyzer(name)
+        return CommandAnalyzer(own.get(name) or _make_builtin(name, settings, kit), kit)
+
+    return {name: build(name) for name in names}
 
 
 async def detect_analyzers(
@@ -131,23 +128,14 @@ async def detect_analyzers(
     """Return which of the named analyzers (default: all) are installed, with their versions."""
     kit = kit or Kit()
     settings = AnalyzerSettings()
-    return tuple(
-        [
-            await _probe_tool(_make_builtin(name, settings, kit), kit)
-            for name in tuple(names) or ANALYZERS
-        ]
-    )
+    tools = [_make_builtin(name, settings, kit) for name in tuple(names) or ANALYZERS]
+    return tuple([await _probe_tool(tool, kit) for tool in tools])
 
 
 def _found(settings: AnalyzerSettings, kit: Kit, own: Iterable[str]) -> list[str]:
     ruled = {"ast-grep": settings.ast_grep or settings.ast_grep_rules, "semgrep": settings.semgrep}
     usable = [name for name in ANALYZERS if ruled.get(name, True)]
     return [*(name for name in usable if ANALYZERS[name](settings, kit).find_program(kit)), *own]
-
-
-def _make_tool(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTool:
-    custom = next((tool for tool in settings.custom if tool.name == name), None)
-    return Custom(custom) if custom else _make_builtin(name, settings, kit)
 
 
 def _make_builtin(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTool:
@@ -163,26 +151,15 @@ async def _probe_tool(tool: AnalyzerTool, kit: Kit) -> DetectedTool:
     program = tool.find_program(kit)
     if not program:
         return DetectedTool(name=tool.name)
-    ran = await run(
-        [*program, "--version"],
-        cwd=Path("/"),
-        env={**build_environment(walled=False), **tool.env},
-        timeout=15,
-    )
-    version = (
-        _VERSION.search((ran.stdout + ran.stderr).decode("utf-8", "replace")) if ran.ok else None
-    )
+    env = {**build_environment(walled=False), **tool.env}
+    ran = await run([*program, "--version"], cwd=Path("/"), env=env, timeout=15)
+    output = (ran.stdout + ran.stderr).decode("utf-8", "replace") if ran.ok else ""
+    version = _VERSION.search(output)
     return DetectedTool(name=tool.name, command=program, version=version[0] if version else "")
 
 
-def _asked(name: str, settings: AnalyzerSettings) -> bool:
-    return settings.enabled != "auto" and name in settings.enabled
-
-
 def _paths(names: Iterable[str], kit: Kit) -> list[str]:
-    """Rule files named relative to the user's checkout; what is no path is left for the tool to
-    refuse.
-    """
+    """Return rule files, relative to the checkout; the tool refuses what is no path."""
     base = kit.checkout
     return [str(base / name) if base and (base / name).exists() else name for name in names]
 

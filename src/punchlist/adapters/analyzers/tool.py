@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.entries import join_analyses
+from punchlist.adapters.analyzers.entries import ReportParser, join_analyses
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
 from punchlist.adapters.process.sandbox import HOME, Sandbox, sandbox_kind
 from punchlist.intake.source_files import Sources
@@ -23,6 +23,8 @@ OUTPUT_LIMIT = 512 << 20
 WORTH_A_PROCESS = 20
 LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
 OWN_FOLDERS = (".venv", "venv", "node_modules")
+SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+"""Suffixes of JavaScript and TypeScript files."""
 
 WallsOf = Callable[[Path, Sequence[Path]], Sandbox | None]
 
@@ -34,9 +36,7 @@ def offline_sandbox(root: Path, needs: Sequence[Path]) -> Sandbox:
 
 @dataclass(frozen=True, kw_only=True)
 class Kit:
-    """What every analyzer is run with. `checkout` has the user's own tool folders;
-    a tree has none.
-    """
+    """What every analyzer runs with; `checkout` has the user's own tool folders."""
 
     checkout: Path | None = None
     walls: WallsOf = offline_sandbox
@@ -47,10 +47,8 @@ class Kit:
 
     def find_program(self, name: str) -> tuple[str, ...]:
         """Return a tool's command: the project's own, else ours; () if there is none."""
-        local = [self.checkout / folder / name for folder in LOCAL] if self.checkout else []
-        return next(((str(path),) for path in local if path.is_file()), ()) or self.find_bundled(
-            name
-        )
+        local = next((path for path in self._in_checkout(LOCAL, name) if path.is_file()), None)
+        return (str(local),) if local else self.find_bundled(name)
 
     def find_bundled(self, name: str) -> tuple[str, ...]:
         """Return a tool's command beside our interpreter, else on PATH, else ()."""
@@ -67,32 +65,24 @@ class Kit:
 
     def find_python(self, tree: Tree) -> str:
         """Return the Python of the project's own environment, or '' if there is none to trust."""
-        places = (
-            [self.checkout / folder / "python" for folder in LOCAL[:2]] if self.checkout else []
-        )
-        return next(
-            (
-                str(path)
-                for path in places
-                if path.exists() and not self.is_tracked(str(path), tree.files())
-            ),
-            "",
-        )
+        for path in self._in_checkout(LOCAL[:2], "python"):
+            if path.exists() and not self.is_tracked(str(path), tree.files()):
+                return str(path)
+        return ""
 
     def program_folders(self, program: str) -> tuple[Path, ...]:
         """Return the folders a program is made of, which the sandbox's own /tmp might hide."""
-        local = [self.checkout / folder for folder in OWN_FOLDERS] if self.checkout else []
-        made_of = (
+        found = (
             Path(program).parent.parent,
             Path(program).resolve().parent.parent,
             Path(sys.prefix),
             Path(sys.base_prefix),
+            *self._in_checkout(OWN_FOLDERS),
         )
-        return tuple(
-            dict.fromkeys(
-                path for path in (*made_of, *local) if path.is_dir() and path != Path("/")
-            )
-        )
+        return tuple(dict.fromkeys(path for path in found if path.is_dir() and path != Path("/")))
+
+    def _in_checkout(self, folders: Sequence[str], name: str = "") -> list[Path]:
+        return [self.checkout / folder / name for folder in folders] if self.checkout else []
 
 
 class AnalyzerTool:
@@ -102,27 +92,25 @@ class AnalyzerTool:
     suffixes: tuple[str, ...]
     """Ends of the names of files in its languages; an empty one fits every file."""
     steered_by: tuple[str, ...]
-    """Patterns of its configuration files: it runs with those of the base, and fixers may not
-    change them.
-    """
+    """Patterns of its configuration files: the base's are used, and fixers may not edit them."""
     suppressed_by: tuple[str, ...]
     """Regular expressions of the comments that silence it."""
-    unsuppressed: tuple[str, ...]
-    """Arguments with which it reports also what comments silence; empty if there are none."""
     exits = frozenset({0, 1})
     """With these codes the report is whole; any other is a failure."""
     whole = False
-    """Looks at a project as a whole: it is given no files, and what is not asked for is left out of
-    the answer.
-    """
+    """It is given no files but checks the project; findings in other files are dropped."""
     slow = False
-    """Uses one core, and long: its files are shared out among several processes."""
+    """It takes long on one core, so its files are shared out among several processes."""
     borrows: tuple[str, ...] = ()
     """Folders of the user's checkout that its settings load code from."""
     env: Mapping[str, str] = MappingProxyType({})
-    """What it is told besides its arguments."""
+    """Variables that it is given."""
     inputs: tuple[Path, ...] = ()
     """Files of the user's that it reads besides the tree."""
+    options: tuple[str, ...] = ()
+    """Arguments that it is always given."""
+    parser: ReportParser
+    """Parses what it prints, as a `staticmethod`."""
 
     def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
         """`asked`: enabled by name, so it runs even in a project that does not configure it."""
@@ -132,23 +120,27 @@ class AnalyzerTool:
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         return kit.find_program(self.name)
 
-    def wants_file(self, path: str, tree: Tree) -> bool:  # some tools look into the file
+    def wants_file(self, path: str, tree: Tree) -> bool:
         return path.endswith(self.suffixes)
 
-    def skip_reason(self, tree: Tree) -> str:  # most tools work in any project
+    def skip_reason(self, tree: Tree) -> str:
         """Return why the tool has nothing to do in this project, or ''."""
         return ""
 
+    def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
+        """Return the arguments that depend on the project or on settings."""
+        return ()
+
     def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         """Return the command line up to the files."""
-        raise NotImplementedError
+        end = () if self.whole else ("--",)
+        return (*program, *self.options, *self.project_options(tree, kit), *self.args, *end)
 
     def add_files(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
         return [*head, *files]
 
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        """Parse the report of one run."""
-        raise NotImplementedError
+        return self.parser(ran.stdout, sources, self.name)
 
 
 class CommandAnalyzer:
@@ -162,25 +154,19 @@ class CommandAnalyzer:
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
         tool = self._tool
         tracked = tree.files()
-        asked = frozenset(tracked if paths is None else paths)
-        files = [path for path in tracked if path in asked and tool.wants_file(path, tree)]
+        wanted = frozenset(tracked if paths is None else paths)
+        files = [path for path in tracked if path in wanted and tool.wants_file(path, tree)]
         if not files:
             return Analysis(skipped="no files it looks at")
         if idle := tool.skip_reason(tree):
             return Analysis(skipped=idle)
         program = tool.find_program(self._kit)
         if not program:
-            return Analysis(
-                failed=(
-                    f"{tool.name} is not installed; install it, or leave it out of the enabled"
-                    " analyzers"
-                )
-            )
+            hint = "install it, or leave it out of the enabled analyzers"
+            return Analysis(failed=f"{tool.name} is not installed; {hint}")
         if self._kit.is_tracked(program[0], tracked):
-            refusal = (
-                f"the repository carries its own {tool.name}, and a program of the code under"
-                " review is not run"
-            )
+            why = "a program of the code under review is not run"
+            refusal = f"the repository carries its own {tool.name}, and {why}"
             return Analysis(failed=refusal) if tool.asked else Analysis(skipped=refusal)
         return await self._run_tool(tree, program, files, whole=paths is None)
 
@@ -191,25 +177,19 @@ class CommandAnalyzer:
         sources = Sources(tree)
         head = tool.build_command(program, tree, self._kit)
         with self._lend_folders(tree):
-            parts = await self._run_commands(
-                [tool.add_files(head, portion) for portion in self._share_files(files)],
-                tree,
-                sources,
-            )
-        answer = join_analyses(tool.name, parts)
-        kept = answer if whole or not tool.whole else _keep_files(answer, frozenset(files))
-        return replace(kept, looked_at=len(files))
+            commands = [tool.add_files(head, portion) for portion in self._share_files(files)]
+            parts = await self._run_commands(commands, tree, sources)
+        answer = replace(join_analyses(tool.name, parts), looked_at=len(files))
+        return _keep_files(answer, {"", *files}) if tool.whole and not whole else answer
 
     def _share_files(self, files: Sequence[str]) -> list[list[str]]:
         if self._tool.whole:
             return [[]]
+        most = min(self._kit.width, len(files) // WORTH_A_PROCESS) if self._tool.slow else 1
+        count = max(most, 1)
         # Every n-th file goes to the n-th process: neighbours are alike in size.
-        count = min(self._kit.width, len(files) // WORTH_A_PROCESS) if self._tool.slow else 1
-        return [
-            portion
-            for share in range(max(count, 1))
-            for portion in chunk_files(files[share :: max(count, 1)])
-        ]
+        shares = (files[share::count] for share in range(count))
+        return [portion for share in shares for portion in chunk_files(share)]
 
     async def _run_commands(
         self, lines: Sequence[Sequence[str]], tree: Tree, sources: Sources
@@ -230,12 +210,11 @@ class CommandAnalyzer:
 
     @contextmanager
     def _lend_folders(self, tree: Tree) -> Iterator[None]:
-        """Link the checkout's ignored folders that the tool loads code from into the tree while it
-        runs.
-        """
+        """Link the folders of the checkout that the tool loads code from into the tree."""
         lent: list[Path] = []
-        for name in self._tool.borrows if self._kit.checkout else ():
-            here, there = tree.root / name, (self._kit.checkout or tree.root) / name
+        checkout = self._kit.checkout
+        for name in self._tool.borrows if checkout else ():
+            here, there = tree.root / name, (checkout or tree.root) / name
             if there.is_dir() and not os.path.lexists(here):
                 here.symlink_to(there.resolve())
                 lent.append(here)
@@ -248,13 +227,11 @@ class CommandAnalyzer:
     async def _run_command(self, command: Sequence[str], tree: Tree, sources: Sources) -> Analysis:
         """Run one command; a failed one keeps the findings of its report."""
         tool, kit = self._tool, self._kit
-        walls = kit.walls(
-            tree.root,
-            (*kit.program_folders(command[0]), *(path for path in tool.inputs if path.exists())),
-        )
-        env = {**build_environment(walled=walls is not None), **tool.env}
+        inputs = (path for path in tool.inputs if path.exists())
+        sandbox = kit.walls(tree.root, (*kit.program_folders(command[0]), *inputs))
+        env = {**build_environment(walled=sandbox is not None), **tool.env}
         ran = await run(
-            command, cwd=tree.root, env=env, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=walls
+            command, cwd=tree.root, env=env, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=sandbox
         )
         analysis = tool.parse_output(ran, sources)
         if not ran.trouble and ran.exit_code in tool.exits:
@@ -301,11 +278,11 @@ def find_files(tree: Tree, *names: str) -> list[str]:
     return [path for path in tree.files() if PurePosixPath(path).name in wanted]
 
 
-def _keep_files(analysis: Analysis, files: frozenset[str]) -> Analysis:
-    findings = tuple(f for f in analysis.findings if f.spot.path in files or not f.spot.path)
-    return replace(analysis, findings=findings)
+def _keep_files(analysis: Analysis, files: set[str]) -> Analysis:
+    kept = tuple(finding for finding in analysis.findings if finding.spot.path in files)
+    return replace(analysis, findings=kept)
 
 
 def _output_tail(ran: ProcessResult) -> str:
-    said = (ran.stderr.strip() or ran.stdout.strip()).decode("utf-8", "replace")
-    return f": {said[-600:]}" if said else ""
+    output = (ran.stderr.strip() or ran.stdout.strip()).decode("utf-8", "replace")
+    return f": {output[-600:]}" if output else ""

@@ -3,7 +3,8 @@
 import asyncio
 import codecs
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -26,11 +27,13 @@ FORMATS = (
 
 Read = Callable[[bytes, Sources, str], Analysis]
 
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_RAW_LIST = list[msgspec.Raw]
+_RAW_FIELDS = dict[str, msgspec.Raw]
 
 
 class FindingsDocument:
@@ -47,24 +50,21 @@ class FindingsDocument:
         if it is unreadable or of unknown format.
         """
         content = _repair_escapes(_convert_utf8(_read_file(path, limit)))
+        hint = f"give {FORMATS}"
         try:
             read = detect_format(content)
         except msgspec.MsgspecError as error:
-            raise UsageError(
-                f"{path} is not valid JSON: {error}",
-                hint="make the report again; nothing was read from this one",
-            ) from error
+            problem = f"{path} is not valid JSON: {error}"
+            hint = "make the report again; nothing was read from this one"
+            raise UsageError(problem, hint=hint) from error
         except RecursionError as error:
-            raise UsageError(
-                f"{path} is nested too deeply to be a report", hint=f"give {FORMATS}"
-            ) from error
+            problem = f"{path} is nested too deeply to be a report"
+            raise UsageError(problem, hint=hint) from error
         if read is None:
-            raise UsageError(f"{path} is of no format that punchlist knows", hint=f"give {FORMATS}")
+            raise UsageError(f"{path} is of no format that punchlist knows", hint=hint)
         return cls(name or f"file:{path.name}", content, read)
 
-    async def analyze(
-        self, tree: Tree, paths: Sequence[str] | None
-    ) -> Analysis:  # the port's shape
+    async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
         return await asyncio.to_thread(self._parse_content, tree)
 
     def _parse_content(self, tree: Tree) -> Analysis:
@@ -78,11 +78,11 @@ def detect_format(content: bytes) -> Read | None:
     """Return the parser for the content, or None. Raise msgspec.MsgspecError for broken JSON."""
     start = content.lstrip()[:1]
     if start == b"[":
-        msgspec.json.decode(content, type=list[msgspec.Raw])
+        msgspec.json.decode(content, type=_RAW_LIST)
         return _read_list
     if start == b"{":
         try:
-            return _detect_object(msgspec.json.decode(content, type=dict[str, msgspec.Raw]))
+            return _detect_object(msgspec.json.decode(content, type=_RAW_FIELDS))
         except msgspec.DecodeError:
             if not _is_json_lines(content):
                 raise
@@ -96,16 +96,16 @@ def _detect_object(fields: dict[str, msgspec.Raw]) -> Read | None:
     if "diagnostics" in fields:
         return rdjson.parse
     if "groups" in fields:
-        return _read_groups
+        return partial(_read_fields, keys=("groups", "findings"))
     if any(name in fields for name in LISTS):
-        return _read_object
+        return partial(_read_fields, keys=LISTS)
     if rdjson.is_diagnostic(fields):
         return rdjson.parse_lines
     return _read_lines if _is_finding(fields) else None
 
 
 def _is_finding(fields: dict[str, msgspec.Raw]) -> bool:
-    return any(name in fields for name in TITLE) and any(name in fields for name in PATH)
+    return not fields.keys().isdisjoint(TITLE) and not fields.keys().isdisjoint(PATH)
 
 
 def _is_json_lines(content: bytes) -> bool:
@@ -113,50 +113,32 @@ def _is_json_lines(content: bytes) -> bool:
     if not end or not rest.strip():
         return False
     try:
-        fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        fields = msgspec.json.decode(line, type=_RAW_FIELDS)
     except msgspec.MsgspecError:
         return False
     return _is_finding(fields) or rdjson.is_diagnostic(fields)
 
 
 def _read_list(content: bytes, sources: Sources, name: str) -> Analysis:
-    return collect_findings(
-        name,
-        _unfold_groups(msgspec.json.decode(content, type=list[msgspec.Raw])),
-        decode_entry,
-        sources,
-    )
+    entries = _unfold_groups(msgspec.json.decode(content, type=_RAW_LIST))
+    return collect_findings(name, entries, decode_entry, sources)
 
 
-def _read_object(content: bytes, sources: Sources, name: str) -> Analysis:
-    fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    lists = [
-        msgspec.json.decode(fields[key], type=list[msgspec.Raw]) for key in LISTS if key in fields
-    ]
-    return collect_findings(
-        name,
-        _unfold_groups([entry for entries in lists for entry in entries]),
-        decode_entry,
-        sources,
-    )
-
-
-def _read_groups(content: bytes, sources: Sources, name: str) -> Analysis:
-    fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    groups = msgspec.json.decode(fields["groups"], type=list[msgspec.Raw])
-    loose = (
-        msgspec.json.decode(fields["findings"], type=list[msgspec.Raw])
-        if "findings" in fields
-        else []
-    )
-    return collect_findings(name, _unfold_groups([*groups, *loose]), decode_entry, sources)
+def _read_fields(content: bytes, sources: Sources, name: str, keys: Iterable[str]) -> Analysis:
+    """Read the lists under those keys, in their order."""
+    fields = msgspec.json.decode(content, type=_RAW_FIELDS)
+    entries: list[msgspec.Raw] = []
+    for key in keys:
+        if key in fields:
+            entries += msgspec.json.decode(fields[key], type=_RAW_LIST)
+    return collect_findings(name, _unfold_groups(entries), decode_entry, sources)
 
 
 def _read_lines(content: bytes, sources: Sources, name: str) -> Analysis:
     if not _is_json_lines(content):
         return collect_findings(name, [msgspec.Raw(content)], decode_entry, sources)
     lines = [line for line in content.splitlines() if line.strip()]
-    first = msgspec.json.decode(lines[0], type=dict[str, msgspec.Raw])
+    first = msgspec.json.decode(lines[0], type=_RAW_FIELDS)
     if rdjson.is_diagnostic(first):
         return rdjson.parse_lines(content, sources, name)
     return collect_findings(name, map(msgspec.Raw, lines), decode_entry, sources)
@@ -172,46 +154,35 @@ def _unfold_groups(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
     unfolded: list[msgspec.Raw] = []
     for entry in entries:
         try:
-            fold = msgspec.json.decode(entry, type=_FindingGroup)
+            group = msgspec.json.decode(entry, type=_FindingGroup)
         except msgspec.MsgspecError:
             unfolded.append(entry)
         else:
-            unfolded += (
-                [_with_status(finding, fold.status) for finding in fold.findings]
-                if fold.status
-                else fold.findings
-            )
+            unfolded += [_with_status(finding, group.status) for finding in group.findings]
     return unfolded
 
 
 def _with_status(finding: msgspec.Raw, status: str) -> msgspec.Raw:
-    fields = msgspec.json.decode(finding)
-    return (
-        msgspec.Raw(msgspec.json.encode({**fields, "status": status}))
-        if isinstance(fields, dict)
-        else finding
-    )
+    fields = msgspec.json.decode(finding) if status else None
+    if not isinstance(fields, dict):
+        return finding
+    return msgspec.Raw(msgspec.json.encode({**fields, "status": status}))
 
 
 def _read_file(path: Path, limit: int) -> bytes:
     try:
         size, mode = path.stat().st_size, path.stat().st_mode
-        if not (
-            stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-        ):  # a pipe can be read once, and a run that is resumed reads again
-            raise UsageError(
-                f"{path} is no plain file", hint="save the findings into a file, and give that"
-            )
+        # A pipe can be read only once, and a resumed run reads again.
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            hint = "save the findings into a file, and give that"
+            raise UsageError(f"{path} is no plain file", hint=hint)
         if size > limit:
-            raise UsageError(
-                f"{path} is {size >> 20} MB; at most {limit >> 20} MB are read",
-                hint="split it, or leave out what is not needed",
-            )
+            problem = f"{path} is {size >> 20} MB; at most {limit >> 20} MB are read"
+            raise UsageError(problem, hint="split it, or leave out what is not needed")
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror}", hint="give the path of a findings file"
-        ) from error
+        hint = "give the path of a findings file"
+        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
 
 
 def _repair_escapes(content: bytes) -> bytes:
@@ -221,12 +192,12 @@ def _repair_escapes(content: bytes) -> bytes:
     try:
         return bytes(decode_json(content, msgspec.Raw))
     except (msgspec.DecodeError, RecursionError):
-        return content  # no JSON as a whole; whoever reads it says so
+        return content  # it is not one JSON value; its parser reports that
 
 
 def _convert_utf8(content: bytes) -> bytes:
     """Return the text as UTF-8 without a byte order mark; invalid bytes are replaced."""
-    for bom, encoding in _BOMS:
+    for bom, encoding in _BOMS.items():
         if content.startswith(bom):
             return content[len(bom) :].decode(encoding, "replace").encode("utf-8", "replace")
     try:

@@ -39,7 +39,7 @@ _OTHER = re.compile(
 )
 _FENCE = re.compile(r"\s*(```|~~~)")
 _NAME = re.compile(r"code review findings - round \d", re.IGNORECASE)
-"""A document's own heading; the story it names may be called anything."""
+"""A document's own heading, which may name anything."""
 
 _FIELDS = {
     word: field
@@ -56,12 +56,14 @@ _FIELDS = {
         "status": "status",
         "title": "title",
         "url": "url, link",
-        # what our own report says of an item's life
+        # only in our own reports
         "aside": "item, merged, proof, filed, history, flagged, commit",
     }.items()
     for word in words.split(", ")
 }
-"""What fields are called, and what they are."""
+"""The fields by the words for them."""
+_SHORT = tuple("file line severity category rule id status title url".split())
+"""Fields of one line; lines below them belong to the detail."""
 
 
 class _Section(Enum):
@@ -76,7 +78,6 @@ class _Draft(Struct):
     """A finding while its lines are read."""
 
     fields: dict[str, list[str]]
-    lines: list[str]
     indent: int
     field: str = "detail"
 
@@ -86,6 +87,9 @@ class StrayText(Struct, frozen=True):
 
     text: str
     severity: str
+
+
+Part = dict[str, str] | StrayText
 
 
 def is_findings(text: str) -> bool:
@@ -101,24 +105,18 @@ def parse(content: bytes, sources: Sources, name: str) -> Analysis:
     refused: list[RefusedEntry] = []
     for part in split_parts(content.decode()):
         if isinstance(part, StrayText):
-            refused.append(
-                RefusedEntry(
-                    name,
-                    shorten_raw(part.text.encode()),
-                    f"stands under {part.severity}, but is no list item",
-                )
-            )
+            reason = f"stands under {part.severity}, but is no list item"
+            refused.append(RefusedEntry(name, shorten_raw(part.text.encode()), reason))
             continue
         try:
             findings.append(sources.make_finding(name, len(findings) + 1, parse_entry(part)))
         except Unreadable as error:
-            refused.append(
-                RefusedEntry(name, shorten_raw("\n".join(part.values()).encode()), str(error))
-            )
+            raw = shorten_raw("\n".join(part.values()).encode())
+            refused.append(RefusedEntry(name, raw, str(error)))
     return Analysis(findings=tuple(findings), refused=tuple(refused))
 
 
-def split_parts(text: str) -> Iterator[dict[str, str] | StrayText]:
+def split_parts(text: str) -> Iterator[Part]:
     """Yield the findings as fields, and stray texts, in order."""
     reader = _MarkdownReader()
     for line in text.splitlines():
@@ -130,14 +128,14 @@ class _MarkdownReader:
     """Parses the lines in one pass."""
 
     def __init__(self) -> None:
-        self._mood = _Section.BEFORE
+        self._section = _Section.BEFORE
         self._severity = ""
         self._level = 0
         self._draft: _Draft | None = None
         self._stray: list[str] = []
         self._fenced = False
 
-    def feed_line(self, line: str) -> Iterator[dict[str, str] | StrayText]:
+    def feed_line(self, line: str) -> Iterator[Part]:
         if _FENCE.match(line):
             self._fenced = not self._fenced
             return self._continue_text(line)
@@ -150,7 +148,7 @@ class _MarkdownReader:
             return self._start_item(bullet["text"], len(bullet["indent"]))
         return self._read_field(bullet["text"] if bullet else line.strip(), line)
 
-    def flush(self) -> Iterator[dict[str, str] | StrayText]:
+    def flush(self) -> Iterator[Part]:
         draft, self._draft = self._draft, None
         stray, self._stray = "\n".join(self._stray).strip(), []
         if draft:
@@ -158,40 +156,28 @@ class _MarkdownReader:
         elif stray and not _NONE.fullmatch(stray):
             yield StrayText(stray, self._severity)
 
-    def _read_heading(self, level: int, text: str) -> Iterator[dict[str, str] | StrayText]:
+    def _read_heading(self, level: int, text: str) -> Iterator[Part]:
         word = "" if _NAME.search(text) else _severity_word(text)
-        below = self._mood is _Section.SEVERITY and level > self._level
-        if below and not _OTHER.search(text):
+        below = self._section is _Section.SEVERITY and level > self._level
+        other = bool(_OTHER.search(text))
+        if below and not other:
             yield from self._start_item(text, -1)
             return
         yield from self.flush()
+        self._severity = word
         if word:
-            self._mood, self._severity, self._level = _Section.SEVERITY, word, level
+            self._section, self._level = _Section.SEVERITY, level
         else:
-            self._mood, self._severity = (
-                (_Section.OTHER if _OTHER.search(text) else _Section.BEFORE),
-                "",
-            )
+            self._section = _Section.OTHER if other else _Section.BEFORE
 
-    def _is_item(self, bullet: "re.Match[str]") -> bool:
-        if self._mood is _Section.OTHER or self._is_field(bullet["text"]):
+    def _is_item(self, bullet: re.Match[str]) -> bool:
+        if self._section is _Section.OTHER or (self._draft and _parse_field(bullet["text"])):
             return False
-        numbered = bullet["mark"][0].isdigit()
-        if self._mood is _Section.BEFORE and not numbered:
+        if self._section is _Section.BEFORE and not bullet["mark"][0].isdigit():
             return False
-        return self._draft is None or (
-            self._draft.indent >= 0 and len(bullet["indent"]) <= self._draft.indent
-        )
+        return self._draft is None or len(bullet["indent"]) <= self._draft.indent
 
-    def _is_field(self, text: str) -> bool:
-        found = _FIELD.fullmatch(text)
-        return (
-            self._draft is not None
-            and found is not None
-            and found["name"].casefold().strip() in _FIELDS
-        )
-
-    def _start_item(self, text: str, indent: int) -> Iterator[dict[str, str] | StrayText]:
+    def _start_item(self, text: str, indent: int) -> Iterator[Part]:
         yield from self.flush()
         if _NONE.fullmatch(text):
             return
@@ -201,44 +187,36 @@ class _MarkdownReader:
             fields["category"] = [category]
         if self._severity:
             fields["severity"] = [self._severity]
-        self._draft = _Draft(fields, [text], indent)
+        self._draft = _Draft(fields, indent)
 
-    def _read_field(self, text: str, line: str) -> Iterator[dict[str, str] | StrayText]:
-        if self._draft is None or not self._is_field(text):
+    def _read_field(self, text: str, line: str) -> Iterator[Part]:
+        field = _parse_field(text)
+        if self._draft is None or field is None:
             return self._continue_text(line)
-        found = _FIELD.fullmatch(text)
-        if found:
-            name = _FIELDS[found["name"].casefold().strip()]
-            self._draft.field = name
-            # The item's own word on its severity is nearer than the heading's.
-            values = (
-                self._draft.fields.setdefault(name, []) if name not in ("severity", "title") else []
-            )
-            values.append(found["value"].strip())
-            self._draft.fields[name] = values
+        name, value = field
+        self._draft.field = name
+        # The item's own severity and title go before the heading's.
+        before = [] if name in ("severity", "title") else self._draft.fields.get(name, [])
+        self._draft.fields[name] = [*before, value]
         return iter(())
 
-    def _continue_text(self, line: str) -> Iterator[dict[str, str] | StrayText]:
+    def _continue_text(self, line: str) -> Iterator[Part]:
         """Add a line to the current field or stray text."""
         if self._draft is not None:
-            short = self._draft.field in (
-                "file",
-                "line",
-                "severity",
-                "category",
-                "rule",
-                "id",
-                "status",
-                "title",
-                "url",
-            )
+            name = "detail" if self._draft.field in _SHORT else self._draft.field
             if line.strip():
-                self._draft.fields.setdefault("detail" if short else self._draft.field, []).append(
-                    _strip_quote(line.strip()) if not self._fenced else line
-                )
-        elif self._mood is _Section.SEVERITY and line.strip("-* _"):
+                text = line if self._fenced else _strip_quote(line.strip())
+                self._draft.fields.setdefault(name, []).append(text)
+        elif self._section is _Section.SEVERITY and line.strip("-* _"):
             self._stray.append(line)
         return iter(())
+
+
+def _parse_field(text: str) -> tuple[str, str] | None:
+    """Return the name and value of a known field, or None."""
+    found = _FIELD.fullmatch(text)
+    name = _FIELDS.get(found["name"].casefold().strip()) if found else None
+    return (name, found["value"].strip()) if found and name else None
 
 
 def _strip_quote(line: str) -> str:
@@ -250,15 +228,10 @@ def _severity_word(heading: str) -> str:
     """Return a heading's first severity word ("Critical Issues (Must Fix)": Critical), or ''."""
     if _OTHER.search(heading):
         return ""
-    words = re.findall(r"[A-Za-z]+\d?", heading)[:4]
-    return next(
-        (
-            word
-            for word in words
-            if word.casefold() not in ("none", "style", "information") and parse_severity(word)[1]
-        ),
-        "",
-    )
+    for word in re.findall(r"[A-Za-z]+\d?", heading)[:4]:
+        if word.casefold() not in ("none", "style", "information") and parse_severity(word)[1]:
+            return str(word)
+    return ""
 
 
 def _split_title(text: str) -> tuple[str, str]:
@@ -266,9 +239,8 @@ def _split_title(text: str) -> tuple[str, str]:
     if found := _CATEGORY.fullmatch(text):
         return found["name"].strip(), _strip_bold(found["rest"]) or found["name"].strip()
     if found := _BOLD_CATEGORY.fullmatch(text):
-        return (found["name"] or found["name2"]).strip(), _strip_bold(
-            found["rest"] or found["rest2"]
-        )
+        name, rest = found["name"] or found["name2"], found["rest"] or found["rest2"]
+        return name.strip(), _strip_bold(rest)
     return "", _strip_bold(text)
 
 

@@ -16,20 +16,20 @@ class SarifPart(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="c
     """Base of all parts: camel-cased names, defaults omitted."""
 
 
-class SarifMessage(SarifPart, frozen=True, kw_only=True):
+class SarifMessage(SarifPart, frozen=True):
     text: str | None = None
     markdown: str | None = None
     id: str | None = None
     arguments: list[str] | None = None
 
 
-class ArtifactLocation(SarifPart, frozen=True, kw_only=True):
+class ArtifactLocation(SarifPart, frozen=True):
     uri: str | None = None
     uri_base_id: str | None = None
     index: int | None = None
 
 
-class Region(SarifPart, frozen=True, kw_only=True):
+class Region(SarifPart, frozen=True):
     start_line: int | None = None
     start_column: int | None = None
     end_line: int | None = None
@@ -38,31 +38,31 @@ class Region(SarifPart, frozen=True, kw_only=True):
     char_length: int | None = None
 
 
-class PhysicalLocation(SarifPart, frozen=True, kw_only=True):
+class PhysicalLocation(SarifPart, frozen=True):
     artifact_location: ArtifactLocation | None = None
     region: Region | None = None
 
 
-class LogicalLocation(SarifPart, frozen=True, kw_only=True):
+class LogicalLocation(SarifPart, frozen=True):
     fully_qualified_name: str | None = None
 
 
-class SarifLocation(SarifPart, frozen=True, kw_only=True):
+class SarifLocation(SarifPart, frozen=True):
     physical_location: PhysicalLocation | None = None
     logical_locations: list[LogicalLocation] | None = None
 
 
-class Content(SarifPart, frozen=True, kw_only=True):
+class Content(SarifPart, frozen=True):
     text: str | None = None
     binary: str | None = None
 
 
-class SarifReplacement(SarifPart, frozen=True, kw_only=True):
+class SarifReplacement(SarifPart, frozen=True):
     deleted_region: Region
     inserted_content: Content | None = None
 
 
-class ArtifactChange(SarifPart, frozen=True, kw_only=True):
+class ArtifactChange(SarifPart, frozen=True):
     artifact_location: ArtifactLocation
     replacements: list[SarifReplacement]
 
@@ -72,22 +72,22 @@ class SarifFix(SarifPart, frozen=True, kw_only=True):
     artifact_changes: list[ArtifactChange]
 
 
-class Suppression(SarifPart, frozen=True, kw_only=True):
+class Suppression(SarifPart, frozen=True):
     kind: str = ""
     status: str | None = None
     justification: str | None = None
 
 
-class RuleReference(SarifPart, frozen=True, kw_only=True):
+class RuleReference(SarifPart, frozen=True):
     id: str | None = None
     index: int | None = None
 
 
-class Configuration(SarifPart, frozen=True, kw_only=True):
+class Configuration(SarifPart, frozen=True):
     level: str | None = None
 
 
-class Rule(SarifPart, frozen=True, kw_only=True):
+class Rule(SarifPart, frozen=True):
     id: str
     name: str | None = None
     short_description: SarifMessage | None = None
@@ -98,7 +98,7 @@ class Rule(SarifPart, frozen=True, kw_only=True):
     properties: Properties | None = None
 
 
-class SarifResult(SarifPart, frozen=True, kw_only=True):
+class SarifResult(SarifPart, frozen=True):
     rule_id: str | None = None
     rule_index: int | None = None
     rule: RuleReference | None = None
@@ -126,29 +126,29 @@ class BareResult(SarifPart, frozen=True, kw_only=True):
     locations: list[SarifLocation] | None = None
 
 
-class Driver(SarifPart, frozen=True, kw_only=True):
+class Driver(SarifPart, frozen=True):
     name: str = ""
     version: str | None = None
     rules: list[Raw] | None = None
     global_message_strings: dict[str, SarifMessage] | None = None
 
 
-class SarifTool(SarifPart, frozen=True, kw_only=True):
+class SarifTool(SarifPart, frozen=True):
     driver: Driver = Driver()
     extensions: list[Driver] | None = None
 
 
-class Artifact(SarifPart, frozen=True, kw_only=True):
+class Artifact(SarifPart, frozen=True):
     location: ArtifactLocation | None = None
 
 
-class Notification(SarifPart, frozen=True, kw_only=True):
+class Notification(SarifPart, frozen=True):
     message: SarifMessage
     level: str | None = None
     locations: list[SarifLocation] | None = None
 
 
-class Invocation(SarifPart, frozen=True, kw_only=True):
+class Invocation(SarifPart, frozen=True):
     execution_successful: bool | None = None
     start_time_utc: str | None = None
     end_time_utc: str | None = None
@@ -156,11 +156,11 @@ class Invocation(SarifPart, frozen=True, kw_only=True):
     exit_code_description: str | None = None
 
 
-class Automation(SarifPart, frozen=True, kw_only=True):
+class Automation(SarifPart, frozen=True):
     id: str
 
 
-class SarifRun(SarifPart, frozen=True, kw_only=True):
+class SarifRun(SarifPart, frozen=True):
     tool: SarifTool = SarifTool()
     invocations: list[Invocation] | None = None
     automation_details: Automation | None = None

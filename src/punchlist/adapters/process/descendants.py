@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 MARK = "PUNCHLIST_CHILD"
-"""In the environment of every child: how a descendant that left its session is still known."""
+"""A variable of every child, by which descendants that left its session are found."""
 
 _LINUX = sys.platform == "linux"
 _PR_SET_CHILD_SUBREAPER = 36
@@ -36,20 +36,16 @@ for again in 1 2 3 4 5 6 7 8 9; do
   for file in $found; do file=${{file#/proc/}}; kill -KILL ${{file%%/*}} 2>/dev/null; done
 done
 """
-"""Kills the groups that are still listed, what lies below them in sessions of their own, and what
-bears their mark.
-"""
+"""Kills the listed process groups, their descendants in other sessions, and what is marked."""
 _END_SECONDS = 2.0
+_GONE = (ProcessLookupError, PermissionError)
 
 
 class ProcessFamily:
-    """A child that leads its own session, and its descendants. On Linux orphans are re-parented to
-    us.
-    """
+    """A child that leads its own session, with its descendants; on Linux orphans are adopted."""
 
-    _living: "set[ProcessFamily]" = set()  # noqa: RUF012  # the one table of children this process has; families come and go in it
-
-    _roots: set[int] = set()  # noqa: RUF012  # children the event loop has not reaped yet; their exit status is its to read
+    _living: "set[ProcessFamily]" = set()  # noqa: RUF012  # the families of this process
+    _roots: set[int] = set()  # noqa: RUF012  # children that the event loop has not reaped yet
     _since = 0.0  # when the table was last empty, in seconds since boot
 
     def __init__(self, mark: str) -> None:
@@ -68,7 +64,7 @@ class ProcessFamily:
     def terminate(self) -> None:
         """Send SIGTERM to the process group."""
         if self.root:
-            with suppress(ProcessLookupError, PermissionError):
+            with suppress(*_GONE):
                 os.killpg(self.root, signal.SIGTERM)
 
     def kill_all(self) -> None:
@@ -92,10 +88,10 @@ class ProcessFamily:
         """Kill the members once; return whether there were any."""
         members = set(self.find_members())
         for pid in members:
-            with suppress(ProcessLookupError, PermissionError):
+            with suppress(*_GONE):
                 os.kill(pid, signal.SIGKILL)
         if self.root:
-            with suppress(ProcessLookupError, PermissionError):
+            with suppress(*_GONE):
                 os.killpg(self.root, signal.SIGKILL)
         for pid in members - {self.root}:
             with suppress(ChildProcessError):
@@ -109,18 +105,14 @@ class ProcessFamily:
             return
         for pid in _list_children(os.getpid()):
             if pid == self.root:
-                # Dead and not yet reaped, it is the event loop's to reap; waiting for that here
-                # would never end.
-                yield from (
-                    found for found in _list_descendants(pid) if found != pid or not _is_dead(pid)
-                )
+                # A dead child is reaped by the event loop; waiting for that here would never end.
+                found = _list_descendants(pid)
+                yield from (each for each in found if each != pid or not _is_dead(pid))
             elif pid not in self._roots and self._is_member(pid):
                 yield from _list_descendants(pid)
 
     def _is_member(self, pid: int) -> bool:
-        """Return whether an orphan is of this family: by session, by mark, or because no other
-        family exists.
-        """
+        """Return whether an orphan is of this family: by session, mark, or as the only family."""
         stat = _read_stat(pid)
         if stat is None:
             return False
@@ -132,8 +124,8 @@ class ProcessFamily:
             return True
         if session == os.getsid(0) or started < self._since - 0.02 or pid == _start_guardian()[0]:
             return False
-        # A daemon that emptied its environment, too. One that has nearly all of ours was started by
-        # other means: a browser.
+        # A daemon may have emptied its environment; one with nearly all of ours was not started by
+        # `run`, such as a browser.
         marked = any(entry.startswith(f"{MARK}=".encode()) for entry in environment)
         inherited = len(environment & _own_environment()) >= 0.75 * len(_own_environment())
         return not marked and not inherited and self._living == {self}
@@ -149,9 +141,8 @@ def adopt_orphans() -> bool:
 
 @cache
 def _start_guardian() -> tuple[int, int]:
-    """Start a shell that kills the listed families when this process ends, even by SIGKILL.
-
-    Returns its pid and the descriptor to write to.
+    """Start a shell that kills the listed families when this process ends, even by SIGKILL; return
+    its pid and the descriptor to write to.
     """
     reading, writing = os.pipe()
     actions = [
@@ -172,9 +163,7 @@ def _own_environment() -> frozenset[bytes]:
 
 
 def _tell_guardian(line: str) -> None:
-    with suppress(
-        BrokenPipeError
-    ):  # someone killed the guardian; the children are still ours to end
+    with suppress(BrokenPipeError):  # the guardian was killed; we still end the children
         os.write(_start_guardian()[1], line.encode())
 
 
@@ -205,11 +194,11 @@ def _is_dead(pid: int) -> bool:
 
 def _members_by_ps(root: int) -> set[int]:
     """Return the process tree and group without /proc; processes that left both are missed."""
-    if not root:  # nothing was started; to the system 0 means ourselves
+    if not root:  # nothing was started; 0 would mean our own group
         return set()
     try:
         os.killpg(root, 0)
-    except (ProcessLookupError, PermissionError):
+    except _GONE:
         return set()
     reading, writing = os.pipe()
     command = ["ps", "-axo", "pid=,ppid=,pgid=,stat="]
@@ -223,12 +212,10 @@ def _members_by_ps(root: int) -> set[int]:
         rows = [line.split() for line in lines]
     os.waitpid(pid, 0)
     members = {root}
-    for _ in rows:  # each pass finds at least one more generation, or is the last
-        more = {
-            int(row[0]) for row in rows if int(row[1]) in members or int(row[2]) == root
-        } - members
-        if not more:
-            break
+    more = members
+    while more:  # each pass finds one more generation
+        found = {int(row[0]) for row in rows if int(row[1]) in members or int(row[2]) == root}
+        more = found - members
         members |= more
     dead = {int(row[0]) for row in rows if row[3].startswith("Z")}
     return members & {int(row[0]) for row in rows} - dead

@@ -31,7 +31,7 @@ _PIPE_GRACE = 1.0
 T = TypeVar("T")
 _NOT_FOUND = 127
 LATE, SILENT, MISSING, SIGNALLED = "timed out", "silent", "command not found", "ended by signal"
-"""How trouble begins that callers tell apart."""
+"""The first words of troubles that callers tell apart."""
 _SIGNAL_BASE = 128
 
 
@@ -39,10 +39,10 @@ class ProcessResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Result of a child. `trouble` says why its exit code and output do not count."""
 
     command: tuple[str, ...]
-    exit_code: int | None
-    stdout: bytes
-    stderr: bytes
-    seconds: float
+    exit_code: int | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    seconds: float = 0
     trouble: str = ""
     cut: bool = False
     """Some of the output is missing; a line in it says how much."""
@@ -74,15 +74,13 @@ class OutputWatch(Struct, frozen=True, kw_only=True):
     """How to follow a long-running child's output."""
 
     hear: Callable[[bytes], None] | None = None
-    """Is given the standard output as it comes, in pieces of any size; it must not fail, and must
-    not take long.
-    """
+    """Called with standard output as it comes, in pieces of any size; must be fast and not fail."""
     silence: float = 0
     """Seconds it may write nothing to either stream; 0 for ever."""
     grace: float = _TERM_GRACE
-    """Seconds between the polite signal and the end of everything."""
+    """Seconds between SIGTERM and SIGKILL."""
     speak: "Callable[[ChildInput], None] | None" = None
-    """Is given the child's standard input, which then stays open, to answer what is heard."""
+    """Called with the child's standard input, which then stays open."""
 
 
 def base_environment(*, home: bool = False) -> dict[str, str]:
@@ -107,23 +105,21 @@ def which(name: str) -> str | None:
     return shutil.which(name)
 
 
-async def run(  # noqa: PLR0913  # one child is described in full where it is started
+async def run(  # noqa: PLR0913  # all that describes one child
     command: Sequence[str],
     *,
     cwd: Path,
     env: Mapping[str, str] | None = None,
-    timeout: float = 600,  # noqa: ASYNC109  # ending the child in time is the point of this function
+    timeout: float = 600,  # noqa: ASYNC109  # it ends the child in time
     stdin: bytes = b"",
     limit: int = 64 << 20,
     walls: Sandbox | None = None,
     trim: bool = False,
     watch: OutputWatch | None = None,
 ) -> ProcessResult:
-    """Run a command to its end; failures, timeouts and a missing program are values, never
-    exceptions.
+    """Run a command to its end; failures, timeouts and a missing program are values.
 
-    Output over `limit` bytes per stream loses its middle, which is trouble unless
-    `trim`.
+    Output over `limit` bytes per stream loses its middle, which is trouble unless `trim`.
     """
     started = time.monotonic()
     family = ProcessFamily(secrets.token_hex(8))
@@ -131,11 +127,11 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
     child = _Child(limit, family, watch.hear)
     environment = {**(base_environment() if env is None else env), MARK: family.mark}
     line = wrap_command(command, walls, cwd=cwd) if walls else list(command)
-    # In the sandbox the folder may exist only behind the walls; bubblewrap goes there itself.
-    where = Path("/") if walls and sandbox_kind() == "bubblewrap" else cwd
+    # The folder may exist only in the sandbox; bubblewrap changes to it itself.
+    folder = Path("/") if walls and sandbox_kind() == "bubblewrap" else cwd
     try:
         trouble = await _start_child(
-            child, line, cwd=where, env=environment, stdin=stdin, watch=watch
+            child, line, cwd=folder, env=environment, stdin=stdin, watch=watch
         )
         trouble = trouble or await _wait_for_end(child, family, timeout, watch)
         family.kill_all()
@@ -144,25 +140,22 @@ async def run(  # noqa: PLR0913  # one child is described in full where it is st
         family.kill_all()
         await child.wait_and_close()
         family.release_root()
+    trouble = trouble or child.find_trouble(limit, trim=trim)
+    if walls:
+        trouble = trouble or _sandbox_trouble(child, command[0])
     return ProcessResult(
         command=tuple(command),
         exit_code=child.exit_code,
         stdout=child.streams[1].value(),
         stderr=child.streams[2].value(),
         seconds=time.monotonic() - started,
-        trouble=""
-        if child.dismissed
-        else trouble
-        or child.find_trouble(limit, trim=trim)
-        or _sandbox_trouble(child, command[0], walls),
+        trouble="" if child.dismissed else trouble,
         cut=child.cut,
     )
 
 
 class _Child(asyncio.SubprocessProtocol):
-    """Collects a child's output and notices its exit, also while a descendant
-    keeps the pipes open.
-    """
+    """Collects a child's output and notices its exit, even if a descendant keeps the pipes open."""
 
     def __init__(
         self, limit: int, family: ProcessFamily, hear: Callable[[bytes], None] | None
@@ -180,7 +173,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._signal = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101  # asyncio's own promise, told to the type checker
+        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101  # asyncio's promise
         self._transport = transport
         self._family.register_root(transport.get_pid())
 
@@ -191,25 +184,21 @@ class _Child(asyncio.SubprocessProtocol):
             self._hear(data)
 
     def dismiss(self, grace: float) -> None:
-        """Let the finished child exit, then terminate it, then kill it after `grace` seconds; no
-        trouble is reported.
-        """
+        """Let the finished child exit, then terminate, then kill it; no trouble is reported."""
         self.dismissed = True
         loop = asyncio.get_running_loop()
-        loop.call_later(
-            _TERM_GRACE, lambda: None if self.exited.is_set() else self._family.terminate()
-        )
-        loop.call_later(
-            _TERM_GRACE + grace, lambda: None if self.exited.is_set() else self._family.kill_all()
-        )
+        loop.call_later(_TERM_GRACE, self._unless_exited, self._family.terminate)
+        loop.call_later(_TERM_GRACE + grace, self._unless_exited, self._family.kill_all)
+
+    def _unless_exited(self, end: Callable[[], None]) -> None:
+        if not self.exited.is_set():
+            end()
 
     def silence_deadline(self, silence: float) -> float:
         """Return when it will have been silent for `silence` seconds; inf for 0."""
         return self._spoke + silence if silence else _NO_END
 
-    def pipe_connection_lost(
-        self, fd: int, exc: Exception | None
-    ) -> None:  # the signature is asyncio's
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
         if not self._open:
             self._drained.set()
@@ -228,9 +217,7 @@ class _Child(asyncio.SubprocessProtocol):
             await _wait_event(_PIPE_GRACE, self._drained)
 
     async def wait_and_close(self) -> None:
-        """Wait for the exit, so that the event loop reads the exit status, then close the
-        transport.
-        """
+        """Wait until the event loop has read the exit status, then close the transport."""
         if self._transport:
             try:
                 await _wait_event(_PIPE_GRACE, self.exited)
@@ -265,7 +252,7 @@ class ChildInput:
         self._child.dismiss(self._grace)
 
 
-async def _start_child(  # noqa: PLR0913  # the parts of one child, from the one place that starts it
+async def _start_child(  # noqa: PLR0913  # the parts of one child
     child: _Child,
     command: Sequence[str],
     *,
@@ -278,16 +265,10 @@ async def _start_child(  # noqa: PLR0913  # the parts of one child, from the one
     loop = asyncio.get_running_loop()
     source = subprocess.PIPE if stdin or watch.speak else subprocess.DEVNULL
     try:
-        transport, _ = await _shield_start(
-            loop.subprocess_exec(
-                lambda: child,
-                *command,
-                stdin=source,
-                cwd=cwd,
-                env=dict(env),
-                start_new_session=True,
-            )
+        starting = loop.subprocess_exec(
+            lambda: child, *command, stdin=source, cwd=cwd, env=dict(env), start_new_session=True
         )
+        transport, _ = await _shield_start(starting)
     except (OSError, ValueError) as error:
         return _start_trouble(error, command[0], cwd)
     pipe = transport.get_pipe_transport(0)
@@ -313,27 +294,19 @@ async def _shield_start(starting: Coroutine[object, object, T]) -> T:
 async def _wait_for_end(
     child: _Child, family: ProcessFamily, seconds: float, watch: OutputWatch
 ) -> str:
-    """Wait for the child's end; terminate it at the deadline or after too long a silence. Return
-    the trouble.
-    """
+    """Wait for the child's end, or terminate a late or silent one; return the trouble."""
     deadline = time.monotonic() + seconds
     while (left := min(deadline, child.silence_deadline(watch.silence)) - time.monotonic()) > 0:
         if await _wait_event(left, child.exited):
             return ""
     family.terminate()
-    trouble = (
-        f"{LATE} after {seconds:g} s"
-        if time.monotonic() >= deadline
-        else f"{SILENT} for {watch.silence:g} s"
-    )
+    late = time.monotonic() >= deadline
     await _wait_event(watch.grace, child.exited)
-    return trouble
+    return f"{LATE} after {seconds:g} s" if late else f"{SILENT} for {watch.silence:g} s"
 
 
 async def _wait_event(seconds: float, event: asyncio.Event) -> bool:
-    """Return whether the event comes in time. `wait_for` can lose a cancel up to Python
-    3.11.
-    """
+    """Return whether the event comes in time. `wait_for` can lose a cancel up to Python 3.11."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -342,22 +315,19 @@ async def _wait_event(seconds: float, event: asyncio.Event) -> bool:
 
 
 def _start_trouble(error: OSError | ValueError, name: str, cwd: Path) -> str:
-    if isinstance(error, FileNotFoundError) and not cwd.is_dir():
-        return f"no such folder to run in: {cwd}"
     if isinstance(error, FileNotFoundError):
-        return f"{MISSING}: {name}"
+        return f"{MISSING}: {name}" if cwd.is_dir() else f"no such folder to run in: {cwd}"
     return f"cannot run {name}: {error.strerror if isinstance(error, OSError) else error}"
 
 
-def _sandbox_trouble(child: _Child, name: str, walls: Sandbox | None) -> str:
+def _sandbox_trouble(child: _Child, name: str) -> str:
     """Return why the sandbox could not start the command, or ''; a child may fake it."""
-    if walls is None:
-        return ""
-    said = child.streams[2].value().decode(errors="replace")
-    if child.exit_code == _NOT_FOUND and name in said and "not found" in said:
+    code = child.exit_code or 0
+    errors = child.streams[2].value().decode(errors="replace")
+    if code == _NOT_FOUND and name in errors and "not found" in errors:
         return f"{MISSING}: {name}"
-    if child.exit_code == 1 and said.startswith("bwrap: "):
-        return f"the sandbox could not be set up: {said.splitlines()[0]}"
-    if _SIGNAL_BASE < (child.exit_code or 0) <= _SIGNAL_BASE + signal.NSIG:
-        return f"{SIGNALLED} {(child.exit_code or 0) - _SIGNAL_BASE}"
+    if code == 1 and errors.startswith("bwrap: "):
+        return f"the sandbox could not be set up: {errors.splitlines()[0]}"
+    if _SIGNAL_BASE < code <= _SIGNAL_BASE + signal.NSIG:
+        return f"{SIGNALLED} {code - _SIGNAL_BASE}"
     return ""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-PRIVATE = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))  # noqa: S108  # these are replaced in the sandbox, not used
+PRIVATE = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))  # noqa: S108  # replaced in the sandbox
 HOME = Path("/tmp/home")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
 SECRETS = """
     .ssh .aws .azure .gnupg .kube .docker .netrc .git-credentials .npmrc .pypirc .password-store
@@ -19,20 +19,7 @@ SECRETS = """
     .claude .claude.json .codex .gemini .qwen .copilot .config/github-copilot .local/share/opencode
     .local/share/keyrings .mozilla
 """
-_PROBE = (
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
-    "--unshare-pid",
-    "--unshare-net",
-    "--die-with-parent",
-    "--",
-    "true",
-)
+_ALWAYS = "--die-with-parent --unshare-pid --ro-bind / / --dev /dev --proc /proc".split()
 _LIMITED = 'ulimit -c 0; {limits}exec "$@"'
 
 
@@ -67,63 +54,47 @@ def secret_paths(home: Path) -> tuple[Path, ...]:
 def find_bubblewrap() -> str:
     """Return the path of a working bubblewrap, or ''; cached."""
     found = shutil.which("bwrap")
-    return found if found and _succeeds([found, *_PROBE]) else ""
+    return found if found and _succeeds([found, *_ALWAYS, "--unshare-net", "--", "true"]) else ""
 
 
 def sandbox_kind() -> str:
     return "bubblewrap" if find_bubblewrap() else "none"
 
 
-def wrap_command(command: Sequence[str], walls: Sandbox, *, cwd: Path) -> list[str]:
-    """Return the command line that runs `command` sandboxed in `cwd`; without bubblewrap only
-    limits apply.
-    """
+def wrap_command(command: Sequence[str], sandbox: Sandbox, *, cwd: Path) -> list[str]:
+    """Return the command sandboxed in `cwd`; without bubblewrap only limits apply."""
     program = find_bubblewrap()
-    inner = [*_limit_command(walls.rlimits), *command]
-    return [program, *_bwrap_arguments(walls, cwd), "--", *inner] if program else inner
+    inner = [*_limit_command(sandbox.rlimits), *command]
+    return [program, *_bwrap_arguments(sandbox, cwd), "--", *inner] if program else inner
 
 
 def _limit_command(rlimits: Rlimits) -> list[str]:
     """Return a shell prefix that sets the limits and execs the command."""
-    kilobytes = {"v": rlimits.memory >> 10, "f": rlimits.file_size >> 9, "u": rlimits.processes}
     # dash calls the number of processes -p; a shell that knows neither leaves the limit alone.
     forms = {
-        "v": "ulimit -v {0}; ",
-        "f": "ulimit -f {0}; ",
-        "u": "ulimit -u {0} 2>/dev/null || ulimit -p {0} 2>/dev/null; ",
+        "ulimit -v {0}; ": rlimits.memory >> 10,
+        "ulimit -f {0}; ": rlimits.file_size >> 9,
+        "ulimit -u {0} 2>/dev/null || ulimit -p {0} 2>/dev/null; ": rlimits.processes,
     }
-    limits = "".join(forms[flag].format(value) for flag, value in kilobytes.items() if value)
+    limits = "".join(form.format(value) for form, value in forms.items() if value)
     return ["/bin/sh", "-c", _LIMITED.format(limits=limits), "sh"]
 
 
-def _bwrap_arguments(walls: Sandbox, cwd: Path) -> Iterator[str]:
-    yield from (
-        "--die-with-parent",
-        "--unshare-pid",
-        "--unshare-ipc",
-        "--ro-bind",
-        "/",
-        "/",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-    )
-    if not walls.network:
+def _bwrap_arguments(sandbox: Sandbox, cwd: Path) -> Iterator[str]:
+    yield from (*_ALWAYS, "--unshare-ipc")
+    if not sandbox.network:
         yield "--unshare-net"
     for folder in PRIVATE:
         if folder.is_dir():
             yield from ("--tmpfs", str(folder))
     yield from ("--dir", str(HOME))
-    shown = [(path, path, True) for path in walls.writable] + list(walls.binds)
-    yield from _hide_paths(walls.hidden)
+    shown = [*((path, path, True) for path in sandbox.writable), *sandbox.binds]
+    yield from _hide_paths(sandbox.hidden)
     for source, target, writable in shown:
         yield from ("--bind" if writable else "--ro-bind", str(source), str(target))
-    # A bind that lies in a hidden folder is meant to be seen; a hidden path that lies in a bind is
-    # not.
-    yield from _hide_paths(
-        [path for path in walls.hidden if any(target in path.parents for _, target, _ in shown)]
-    )
+    # A bind inside a hidden folder stays visible; a hidden path inside a bind is hidden again.
+    targets = {target for _, target, _ in shown}
+    yield from _hide_paths([path for path in sandbox.hidden if targets & set(path.parents)])
     yield from ("--chdir", str(cwd))
 
 
@@ -138,14 +109,13 @@ def _hide_paths(paths: Sequence[Path]) -> Iterator[str]:
 def _succeeds(command: list[str]) -> bool:
     """Run a probe command; not by `run`, which imports this module."""
     quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    env = {"PATH": os.defpath}
     try:
-        pid = os.posix_spawn(
-            command[0], command, {"PATH": os.defpath}, file_actions=quiet, setpgroup=0
-        )
+        pid = os.posix_spawn(command[0], command, env, file_actions=quiet, setpgroup=0)
     except OSError:
         return False
     succeeded = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     with suppress(ChildProcessError):
-        while True:  # what the probe leaves behind may have become ours to bury
+        while True:  # reap what the probe left behind
             os.waitpid(-pid, 0)
     return succeeded

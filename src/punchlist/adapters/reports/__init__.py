@@ -24,27 +24,20 @@ class ReportFormat(Struct, frozen=True):
         return self.render(run)
 
 
-REPORTS: dict[str, ReportFormat] = {
-    report.file: report
-    for report in (
-        ReportFormat("md", "report.md", "text/markdown", "Markdown", markdown.render),
-        ReportFormat("json", "report.json", "application/json", "JSON", document.render),
-        ReportFormat("sarif", "report.sarif", "application/sarif+json", "SARIF", sarif.render),
-        ReportFormat("junit", "report.junit.xml", "application/xml", "JUnit XML", junit.render),
-        ReportFormat("html", "report.html", "text/html", "HTML page", html.render),
-    )
-}
-OCCASIONAL: dict[str, ReportFormat] = {
-    report.file: report
-    for report in (
-        ReportFormat("cycles.md", "cycles.md", "text/markdown", "Cycles", cycles.render_markdown),
-        ReportFormat(
-            "cycles.json", "cycles.json", "application/json", "Cycles, JSON", cycles.render_json
-        ),
-    )
-}
-"""Made only of runs that have something of the kind to tell; of others they are empty, and are not
-written.
-"""
+_MD, _JSON = "text/markdown", "application/json"
+_ALWAYS = (
+    ReportFormat("md", "report.md", _MD, "Markdown", markdown.render),
+    ReportFormat("json", "report.json", _JSON, "JSON", document.render),
+    ReportFormat("sarif", "report.sarif", "application/sarif+json", "SARIF", sarif.render),
+    ReportFormat("junit", "report.junit.xml", "application/xml", "JUnit XML", junit.render),
+    ReportFormat("html", "report.html", "text/html", "HTML page", html.render),
+)
+_CYCLES = (
+    ReportFormat("cycles.md", "cycles.md", _MD, "Cycles", cycles.render_markdown),
+    ReportFormat("cycles.json", "cycles.json", _JSON, "Cycles, JSON", cycles.render_json),
+)
+REPORTS = {report.file: report for report in _ALWAYS}
+OCCASIONAL = {report.file: report for report in _CYCLES}
+"""Empty, and not written, for a run without agents."""
 WRITTEN = ChainMap(OCCASIONAL, REPORTS)
 """What is written at the end of a run: REPORTS first."""

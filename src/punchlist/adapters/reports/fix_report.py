@@ -1,7 +1,7 @@
 """The fix report as Markdown and JSON, cycle by cycle, for runs with agents."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
@@ -12,6 +12,13 @@ from punchlist.views.plans.plan_forms import item_code
 from punchlist.views.safe_text import remove_secrets, safe_text
 from punchlist.views.words import format_dollars, format_duration
 
+_STATUS = {
+    CycleStatus.PASSED: (
+        "passed: all that was changed in the last cycle was judged, and nothing was held against it"
+    ),
+    CycleStatus.FAILED: "failed: something was held against what was changed in the last cycle",
+    CycleStatus.UNVERIFIED: "unverified: nothing that counts has judged the last cycle",
+}
 _TICKS = re.compile("`+")
 _LONGEST_DIFF = 400
 """Lines of one cycle's diff; the JSON has them all."""
@@ -19,39 +26,29 @@ _LONGEST_DIFF = 400
 
 def render_json(run: Run) -> bytes:
     """Return the report as JSON; empty if no agent tried anything."""
-    told = fix_report(run)
-    return wire.encode(told) + b"\n" if told.cycles else b""
+    report = fix_report(run)
+    return wire.encode(report) + b"\n" if report.cycles else b""
 
 
 def render_markdown(run: Run) -> bytes:
     """Return the report as Markdown; empty if no agent tried anything."""
-    told = fix_report(run)
-    if not told.cycles:
+    report = fix_report(run)
+    if not report.cycles:
         return b""
-    parts = [_render_head(told), *("\n".join(_render_cycle(cycle)) for cycle in told.cycles)]
+    parts = [_render_head(report), *("\n".join(_render_cycle(cycle)) for cycle in report.cycles)]
     return "\n\n".join(parts).encode("utf-8", "replace") + b"\n"
 
 
-def _render_head(told: FixReport) -> str:
-    words = {
-        CycleStatus.PASSED: (
-            "passed: all that was changed in the last cycle was judged, and nothing was held"
-            " against it"
-        ),
-        CycleStatus.FAILED: "failed: something was held against what was changed in the last cycle",
-        CycleStatus.UNVERIFIED: "unverified: nothing that counts has judged the last cycle",
-    }
+def _render_head(report: FixReport) -> str:
+    applied = pluralize(report.fixes_applied, "commit") if report.fixes_applied else "none"
     return "\n".join(
         (
-            f"# Fix report of run {told.run}",
+            f"# Fix report of run {report.run}",
             "",
-            f"- **Final status:** {words[told.final_status]}",
-            f"- **Total cycles:** {told.total_cycles}",
-            (
-                "- **Fixes applied:**"
-                f" {pluralize(told.fixes_applied, 'commit') if told.fixes_applied else 'none'}"
-            ),
-            f"- **Duration:** {format_duration(told.seconds)}",
+            f"- **Final status:** {_STATUS[report.final_status]}",
+            f"- **Total cycles:** {report.total_cycles}",
+            f"- **Fixes applied:** {applied}",
+            f"- **Duration:** {format_duration(report.seconds)}",
         )
     )
 
@@ -65,31 +62,24 @@ def _render_cycle(cycle: Cycle) -> Iterator[str]:
         yield from ("", f"### {_escape(turn.agent)}", "", *_render_turn(turn))
     yield from ("", "### Verification", "", *_render_verification(cycle.verification))
     if cycle.diff:
-        yield from (
-            "",
-            f"### What changed: {pluralize(len(cycle.files), 'file')}",
-            "",
-            *_render_diff(cycle.diff),
-        )
+        title = f"### What changed: {pluralize(len(cycle.files), 'file')}"
+        yield from ("", title, "", *_render_diff(cycle.diff))
 
 
 def _render_turn(turn: Turn) -> Iterator[str]:
     for claim in turn.claims:
-        yield f"- {item_code(claim.item)} {claim.outcome}" + (
-            f": {_escape(claim.why)}" if claim.why else ""
-        )
+        why = f": {_escape(claim.why)}" if claim.why else ""
+        yield f"- {item_code(claim.item)} {claim.outcome}{why}"
     if not turn.claims:
         yield "- It made no claim."
-    yield from (f"- **Failed:** {_escape(reason)}" for reason in [turn.failed] if reason)
-    yield from (
-        f"- Batch {number} has no patch: {_escape(why)}" for number, why in turn.refused.items()
-    )
+    if turn.failed:
+        yield f"- **Failed:** {_escape(turn.failed)}"
+    for number, why in turn.refused.items():
+        yield f"- Batch {number} has no patch: {_escape(why)}"
     yield from (f"- Note: {_escape(note)}" for note in turn.noted)
     if turn.left_out:
-        yield (
-            "- Did not fit into the prompt, and comes next:"
-            f" {', '.join(item_code(item) for item in turn.left_out)}"
-        )
+        codes = ", ".join(map(item_code, turn.left_out))
+        yield f"- Did not fit into the prompt, and comes next: {codes}"
     if turn.transcript:
         yield f"- Transcript: {_escape(turn.transcript)}"
     yield f"- It took {format_duration(turn.usage.seconds)}" + _format_cost(turn)
@@ -105,26 +95,20 @@ def _format_cost(turn: Turn) -> str:
 
 
 def _render_verification(seen: Verification) -> Iterator[str]:
-    yield f"- **Status:** {seen.status}" + (
-        f" ({_escape(seen.unverified)})" if seen.unverified else ""
-    )
+    why = f" ({_escape(seen.unverified)})" if seen.unverified else ""
+    yield f"- **Status:** {seen.status}{why}"
     for run in seen.checks:
         part = "" if run.complete else ", only the tests in question"
-        over = ", ".join(str(number) for number in run.batches)
+        over = ", ".join(map(str, run.batches))
         result = "passed" if run.passed else "failed"
         yield f"- {_escape(run.check)} over batch {over}{part}: {result}: {_escape(run.why)}"
     for score in seen.scores:
         feedback = f": {_escape(score.feedback)}" if score.feedback else ""
-        yield (
-            f"- {item_code(score.item)} scored"
-            f" {'nothing usable' if score.score is None else score.score}{feedback}"
-        )
-    yield from _render_list("Held against it", seen.failures)
-
-
-def _render_list(title: str, lines: Iterable[str]) -> Iterator[str]:
-    told = [f"  - {_escape(line)}" for line in lines]
-    yield from ([f"- **{title}:**", *told] if told else [])
+        points = "nothing usable" if score.score is None else score.score
+        yield f"- {item_code(score.item)} scored {points}{feedback}"
+    if seen.failures:
+        yield "- **Held against it:**"
+    yield from (f"  - {_escape(line)}" for line in seen.failures)
 
 
 def _render_diff(text: str) -> Iterator[str]:

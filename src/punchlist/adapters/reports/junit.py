@@ -15,23 +15,16 @@ _WORST = 4000
 
 
 def render(run: Run) -> bytes:
-    told = summarize_run(run)
-    root = ET.Element(
-        "testsuites",
-        name=one_line(f"punchlist {run.id}: {OUTCOME_WORDS[told.outcome][0]}: {told.headline}"),
-    )
-    _add_suite(
-        root,
-        "items",
-        (_item_case(item, run) for item in sorted(run.items.values(), key=reading_order)),
-    )
-    _add_suite(
-        root, "reviewers", (_review_case(review) for review in run.reviewing.reviews.values())
-    )
+    summary = summarize_run(run)
+    title = f"punchlist {run.id}: {OUTCOME_WORDS[summary.outcome][0]}: {summary.headline}"
+    root = ET.Element("testsuites", name=one_line(title))
+    items = sorted(run.items.values(), key=reading_order)
+    _add_suite(root, "items", (_item_case(item, run) for item in items))
+    _add_suite(root, "reviewers", map(_review_case, run.reviewing.reviews.values()))
     _add_suite(root, "checks", _check_cases(run))
     gaps = (
         _case("not-checked", f"{gap.what}: {gap.why}", "skipped", gap.why or gap.what)
-        for gap in told.gaps
+        for gap in summary.gaps
         if gap.about == "scope"
     )
     _add_suite(root, "not checked", (*gaps, *_error_cases(run)))
@@ -39,11 +32,8 @@ def render(run: Run) -> bytes:
         root.set(tally, str(sum(int(suite.get(tally, "0")) for suite in root)))
     root.set("time", f"{run.active:.3f}")
     ET.indent(root)
-    return (
-        b'<?xml version="1.0" encoding="UTF-8"?>\n'
-        + ET.tostring(root, encoding="unicode").encode("utf-8", "replace")
-        + b"\n"
-    )
+    text = ET.tostring(root, encoding="unicode").encode("utf-8", "replace")
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + text + b"\n"
 
 
 def _add_suite(root: ET.Element, name: str, cases: Iterable[ET.Element]) -> None:
@@ -80,74 +70,52 @@ def _item_case(item: Item, run: Run) -> ET.Element:
     if item.status is Status.FIXED:
         proofs = "\n".join(f"proof: {describe_proof(proof)}" for proof in item.proofs)
         return _case(group, name, text=f"fixed in {item.commit}\n{proofs}")
-    where = f"filed as {item.issue}" if item.issue else item.status.value
-    unfiled = (
-        f"; could not be filed: {run.filing.unfiled[item.number]}"
-        if item.number in run.filing.unfiled
-        else ""
-    )
-    case = _case(
-        group,
-        name,
-        "failure",
-        f"{where}{': ' + last if last else ''}{unfiled}",
-        _describe_history(item),
-    )
+    message = f"filed as {item.issue}" if item.issue else item.status.value
+    if last:
+        message += f": {last}"
+    if item.number in run.filing.unfiled:
+        message += f"; could not be filed: {run.filing.unfiled[item.number]}"
+    case = _case(group, name, "failure", message, _describe_history(item))
     case[0].set("type", item.severity.value)
     return case
 
 
 def _describe_history(item: Item) -> str:
-    said = [
+    findings = [
         f"{format_place(finding)}: {finding.source}: {finding.title}\n{finding.detail}".strip()
         for finding in item.findings
     ]
     tried = [f"{describe_attempt(each)}\n{each.evidence}".strip() for each in item.attempts]
-    return "\n\n".join((*said, *tried))
+    return "\n\n".join((*findings, *tried))
 
 
 def _review_case(review: LatestReview) -> ET.Element:
+    name = review.reviewer
     if review.failed:
-        return _case("reviewers", review.reviewer, "error", "the reviewer failed", review.failed)
+        return _case("reviewers", name, "error", "the reviewer failed", review.failed)
     if review.skipped:
-        return _case("reviewers", review.reviewer, "skipped", review.skipped)
-    return _case(
-        "reviewers",
-        review.reviewer,
-        text=f"{review.findings} findings, {review.looked_at} files, at {review.commit}",
-    )
+        return _case("reviewers", name, "skipped", review.skipped)
+    text = f"{review.findings} findings, {review.looked_at} files, at {review.commit}"
+    return _case("reviewers", name, text=text)
 
 
 def _check_cases(run: Run) -> Iterable[ET.Element]:
-    for check in run.started.checks:
-        baseline = run.checks.baselines.get(check.name)
+    for name in (check.name for check in run.started.checks):
+        baseline = run.checks.baselines.get(name)
         if baseline is None:
-            yield _case(
-                "checks",
-                check.name,
-                "skipped",
-                run.checks.unverified or "not run: there was no fix to judge",
-            )
+            why = run.checks.unverified or "not run: there was no fix to judge"
+            yield _case("checks", name, "skipped", why)
         elif baseline.unusable:
-            yield _case(
-                "checks", check.name, "error", "the check could not judge", baseline.unusable
-            )
+            yield _case("checks", name, "error", "the check could not judge", baseline.unusable)
         else:
-            yield _case(
-                "checks",
-                check.name,
-                text=f"on the base: {baseline.passed} pass, {baseline.failed} fail",
-            )
+            text = f"on the base: {baseline.passed} pass, {baseline.failed} fail"
+            yield _case("checks", name, text=text)
 
 
 def _error_cases(run: Run) -> Iterable[ET.Element]:
-    yield from (
-        _case("run", f"action {number}", "error", said)
-        for number, said in enumerate(run.trouble, 1)
-    )
-    yield from (
-        _case("run", f"entry {n} of {each.source}", "error", each.reason, each.raw)
-        for n, each in enumerate(run.reviewing.refused, 1)
-    )
+    for number, trouble in enumerate(run.trouble, 1):
+        yield _case("run", f"action {number}", "error", trouble)
+    for number, entry in enumerate(run.reviewing.refused, 1):
+        yield _case("run", f"entry {number} of {entry.source}", "error", entry.reason, entry.raw)
     if run.halted:
         yield _case("run", "limit", "error", run.halted)

@@ -1,6 +1,4 @@
-"""The Markdown findings document, which punchlist can also parse: severities as headings, items as
-numbered entries.
-"""
+"""The Markdown findings document, which punchlist can also parse."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +6,7 @@ from datetime import UTC, datetime
 
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
-from punchlist.model.item.item import Attempt, Item, Status, reading_order
+from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Diff
 from punchlist.views.escaping import escape_controls, one_line
@@ -23,31 +21,31 @@ _SECTIONS = {
     Severity.MINOR: "Minor Issues (Nice to Have)",
 }
 _ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|!\[|@(?=\w)")
+_ROUND = str.maketrans("[]", "()")
 _IMPACT = "Impact: "
 _LONGEST_DIFF = 24
 
 
 def render(run: Run) -> bytes:
-    told = summarize_run(run)
+    summary = summarize_run(run)
     inside = sorted(run.in_scope, key=reading_order)
     outside = sorted((item for item in run.items.values() if not item.in_scope), key=reading_order)
     number = 1
-    parts = [_render_head(run, told)]
+    parts = [_render_head(run, summary)]
     for severity, title in _SECTIONS.items():
         items = [item for item in inside if item.severity is severity]
         parts.append(_render_section(title, items, run, number))
         number += len(items)
     if outside:
-        parts.append(
-            _render_section("Outside the change (listed, not worked on)", outside, run, number)
-        )
-    parts += [_render_gaps(told.gaps), _render_summary(told, inside)]
+        title = "Outside the change (listed, not worked on)"
+        parts.append(_render_section(title, outside, run, number))
+    parts += [_render_gaps(summary.gaps), _render_summary(summary, inside)]
     return "\n\n".join(parts).encode("utf-8", "replace") + b"\n"
 
 
-def _render_head(run: Run, told: Summary) -> str:
+def _render_head(run: Run, summary: Summary) -> str:
     date = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M")
-    reviewers = ", ".join(_escape(name) for name in sorted(run.reviewing.reviews)) or "nobody"
+    reviewers = ", ".join(map(_escape, sorted(run.reviewing.reviews))) or "no reviewer"
     lines = [
         f"# Code Review Findings - Round {len(run.position.rounds) or 1}",
         "",
@@ -56,7 +54,7 @@ def _render_head(run: Run, told: Summary) -> str:
         f"**Branch:** {run.landing.branch}  ",
         f"**Run:** {run.id}",
         "",
-        f"**{OUTCOME_WORDS[told.outcome][0].capitalize()}:** {told.headline}",
+        f"**{OUTCOME_WORDS[summary.outcome][0].capitalize()}:** {summary.headline}",
     ]
     return "\n".join(lines)
 
@@ -68,16 +66,10 @@ def _render_section(title: str, items: Sequence[Item], run: Run, first: int) -> 
 
 def _render_entry(number: int, item: Item, run: Run) -> str:
     lead = item.lead
-    name = _escape(lead.category or lead.rule or lead.source).translate(
-        {ord("["): "(", ord("]"): ")"}
-    )
+    name = _escape(lead.category or lead.rule or lead.source).translate(_ROUND)
     indent = " " * len(f"{number}. ")
-    return "\n".join(
-        (
-            f"{number}. **[{name}]:** {_escape(lead.title)}",
-            *(indent + line for line in _render_fields(item, run)),
-        )
-    )
+    fields = (indent + line for line in _render_fields(item, run))
+    return "\n".join((f"{number}. **[{name}]:** {_escape(lead.title)}", *fields))
 
 
 def _render_fields(item: Item, run: Run) -> Iterator[str]:
@@ -91,34 +83,21 @@ def _render_fields(item: Item, run: Run) -> Iterator[str]:
     yield from _bullet("Impact", impact)
     yield from _bullet("Fix", _describe_fix(lead))
     yield from _bullet("Status", item.status.value)
-    yield from _bullet(
-        "Item", f"{item.number}, reported by {', '.join(map(_describe_source, item.findings))}"
-    )
+    sources = ", ".join(map(_describe_source, item.findings))
+    yield from _bullet("Item", f"{item.number}, reported by {sources}")
     for other in item.findings[1:]:
-        yield from _bullet(
-            "Merged",
-            f"{_describe_source(other)} at {format_place(other)}: {other.title}"
-            + (f"\n{other.detail}" if other.detail else ""),
-        )
+        text = f"{_describe_source(other)} at {format_place(other)}: {other.title}"
+        yield from _bullet("Merged", f"{text}\n{other.detail}")
     for proof in item.proofs:
         yield from _bullet("Proof", describe_proof(proof))
     if item.status is Status.FIXED and not item.proofs:
         yield from _bullet("Proof", "none was recorded")
-    yield from _bullet(
-        "Filed",
-        item.issue
-        or (
-            f"not yet: {run.filing.unfiled[item.number]}"
-            if item.number in run.filing.unfiled
-            else ""
-        ),
-    )
+    unfiled = run.filing.unfiled.get(item.number)
+    yield from _bullet("Filed", item.issue or ("" if unfiled is None else f"not yet: {unfiled}"))
     for attempt in item.attempts:
-        yield from _bullet("History", _describe_attempt(attempt))
-    yield from _bullet(
-        "Flagged",
-        "; ".join((*item.flags, *(mark for finding in item.findings for mark in finding.marks))),
-    )
+        yield from _bullet("History", one_line(describe_attempt(attempt)))
+    marks = (mark for finding in item.findings for mark in finding.marks)
+    yield from _bullet("Flagged", "; ".join((*item.flags, *marks)))
     yield from _render_change(item, run.by_item.diffs.get(item.number))
 
 
@@ -137,20 +116,16 @@ def _describe_fix(finding: Finding) -> str:
 
 
 def _describe_source(finding: Finding) -> str:
+    rule = f" ({finding.rule})" if finding.rule else ""
     label = f" as {finding.label}" if finding.label else ""
-    return (
-        f"{finding.source} ({finding.rule}){label}" if finding.rule else f"{finding.source}{label}"
-    )
-
-
-def _describe_attempt(attempt: Attempt) -> str:
-    return one_line(describe_attempt(attempt))
+    return f"{finding.source}{rule}{label}"
 
 
 def _render_change(item: Item, diff: Diff | None) -> Iterator[str]:
-    if item.status is Status.FIXED and item.commit:
-        yield from _bullet("Commit", item.commit)
-    if item.status is not Status.FIXED or diff is None:
+    if item.status is not Status.FIXED:
+        return
+    yield from _bullet("Commit", item.commit)
+    if diff is None:
         return
     lines = [line for hunk in diff.hunks for line in hunk.lines]
     if lines and len(lines) <= _LONGEST_DIFF and not any("```" in line for line in lines):
@@ -174,29 +149,25 @@ def _disarm_markup(text: str) -> str:
     if not _ACTIVE.search(text):
         return text
     spans = re.split(r"(`+[^`\n]*`+)", text)
-    return "".join(
-        span if odd % 2 else _ACTIVE.sub(lambda found: _disarm_mark(found[0]), span)
-        for odd, span in enumerate(spans)
-    )
+    spans[::2] = [_ACTIVE.sub(_disarm_mark, span) for span in spans[::2]]
+    return "".join(spans)
 
 
-def _disarm_mark(mark: str) -> str:
-    return {"<": "\\<", "![": "!\\["}.get(mark, mark + "\u200b")
+def _disarm_mark(found: re.Match[str]) -> str:
+    return {"<": "\\<", "![": "!\\["}.get(found[0], found[0] + "\u200b")
 
 
 def _render_gaps(gaps: Sequence[Gap]) -> str:
-    lines = [
-        f"- {_escape(gap.what)}" + (f": {_escape(gap.why)}" if gap.why else "") for gap in gaps
-    ]
-    return "\n".join(
-        ["## What was not checked", "", *(lines or ["- Nothing that punchlist knows of."])]
-    )
+    lines = [_escape(gap.what) + (f": {_escape(gap.why)}" if gap.why else "") for gap in gaps]
+    listed = (f"- {line}" for line in lines or ["Nothing that punchlist knows of."])
+    return "\n".join(["## What was not checked", "", *listed])
 
 
-def _render_summary(told: Summary, inside: Sequence[Item]) -> str:
+def _render_summary(summary: Summary, inside: Sequence[Item]) -> str:
     severities = [item.severity for item in inside]
-    status = ", ".join(f"{count:,} {status}" for status, count in told.by_status.items() if count)
-    numbers = told.numbers
+    counts = [f"{count:,} {status}" for status, count in summary.by_status.items() if count]
+    status = ", ".join(counts) or "no items"
+    numbers = summary.numbers
     came = f"{numbers.reported:,} reported, {numbers.merged:,} merged, {numbers.again:,} seen again"
     return "\n".join(
         (
@@ -206,11 +177,8 @@ def _render_summary(told: Summary, inside: Sequence[Item]) -> str:
             f"- **Critical:** {severities.count(Severity.CRITICAL)}",
             f"- **Important:** {severities.count(Severity.MAJOR)}",
             f"- **Minor:** {severities.count(Severity.MINOR)}",
-            (
-                f"- **Where they stand:** {status or 'no items'}; {numbers.outside:,} outside the"
-                " change"
-            ),
+            f"- **Where they stand:** {status}; {numbers.outside:,} outside the change",
             f"- **Where they came from:** {came}",
-            f"- **Recommendation:** {told.advice}",
+            f"- **Recommendation:** {summary.advice}",
         )
     )

@@ -1,6 +1,4 @@
-"""SARIF 2.1.0: one result per item. Fixed ones are absent, dismissed ones suppressed, others have
-their fix.
-"""
+"""SARIF 2.1.0: one result per item; fixed ones are absent, dismissed ones suppressed."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -53,10 +51,10 @@ def _build_run(run: Run) -> sarif.SarifRun:
 
 def _build_rule(rule: str, example: Finding) -> sarif.Rule:
     tags = [one_line(word) for word in (example.source, example.category) if word]
-    said = example.title if rule == example.rule else "A finding that its reviewer gave no rule for"
+    text = example.title if rule == example.rule else "A finding that its reviewer gave no rule for"
     return sarif.Rule(
         id=rule,
-        short_description=sarif.SarifMessage(text=one_line(said) or rule),
+        short_description=sarif.SarifMessage(text=one_line(text) or rule),
         help_uri=web_address(example.url) or None,
         properties={"tags": list(dict.fromkeys(tags))},
     )
@@ -81,11 +79,9 @@ def _build_result(item: Item, run: Run, places: dict[str, int]) -> sarif.SarifRe
 
 
 def _format_message(finding: Finding) -> str:
-    text = escape_controls(
-        "\n\n".join(part for part in (finding.title, finding.detail) if part.strip())
-    ).strip()
-    if "](" in text:
-        # In a message that would be a link.
+    parts = [part for part in (finding.title, finding.detail) if part.strip()]
+    text = escape_controls("\n\n".join(parts)).strip()
+    if "](" in text:  # in a message that would be a link
         text = text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return text or "(no words)"
 
@@ -96,15 +92,11 @@ def _build_locations(finding: Finding) -> list[sarif.SarifLocation] | None:
         return None
     region = None
     if spot.line:
-        columns = (
-            spot.column,
-            spot.end_column if spot.end_column and (spot.column or spot.end_line) else None,
-        )
         region = sarif.Region(
             start_line=spot.line,
             end_line=spot.end_line,
-            start_column=columns[0],
-            end_column=columns[1],
+            start_column=spot.column,
+            end_column=(spot.end_column or None) if spot.column or spot.end_line else None,
         )
     place = sarif.PhysicalLocation(artifact_location=_build_artifact(spot.path), region=region)
     symbol = one_line(finding.context.symbol)
@@ -114,9 +106,8 @@ def _build_locations(finding: Finding) -> list[sarif.SarifLocation] | None:
 
 def _build_artifact(path: str) -> sarif.ArtifactLocation:
     """Return any path as a URI; relative to the root only if it is below it."""
-    uri = quote(
-        path.encode("utf-8", "surrogateescape" if _is_decodable(path) else "replace"), safe="/"
-    )
+    errors = "surrogateescape" if _is_decodable(path) else "replace"
+    uri = quote(path.encode("utf-8", errors), safe="/")
     inside = not path.startswith(("/", "../")) and path != ".."
     return sarif.ArtifactLocation(uri=uri, uri_base_id=_ROOT if inside else None)
 
@@ -137,15 +128,10 @@ def _baseline_state(item: Item, run: Run) -> str:
 def _list_suppressions(item: Item) -> list[sarif.Suppression] | None:
     if item.status is not Status.DISMISSED:
         return None
-    by = [
-        attempt
-        for attempt in item.attempts
-        if attempt.fact in (Fact.DISMISSED, Fact.CONTEST_AGREED)
-    ]
-    why = f"{by[-1].by}: {by[-1].why}" if by else ""
-    return [
-        sarif.Suppression(kind="external", status="accepted", justification=one_line(why) or None)
-    ]
+    facts = (Fact.DISMISSED, Fact.CONTEST_AGREED)
+    reasons = [f"{each.by}: {each.why}" for each in item.attempts if each.fact in facts]
+    why = one_line(reasons[-1]) if reasons else ""
+    return [sarif.Suppression(kind="external", status="accepted", justification=why or None)]
 
 
 def _list_fixes(item: Item) -> list[sarif.SarifFix] | None:
@@ -163,12 +149,8 @@ def _list_fixes(item: Item) -> list[sarif.SarifFix] | None:
         sarif.ArtifactChange(artifact_location=_build_artifact(path), replacements=edits)
         for path, edits in changes.items()
     ]
-    return [
-        sarif.SarifFix(
-            description=sarif.SarifMessage(text=one_line(fix.title) or f"{fix.safety} fix"),
-            artifact_changes=parts,
-        )
-    ]
+    title = sarif.SarifMessage(text=one_line(fix.title) or f"{fix.safety} fix")
+    return [sarif.SarifFix(description=title, artifact_changes=parts)]
 
 
 def _is_writable(fix: Fix) -> bool:
@@ -179,7 +161,7 @@ def _is_writable(fix: Fix) -> bool:
 
 
 def _item_properties(item: Item, run: Run) -> sarif.Properties:
-    told: sarif.Properties = {
+    properties: sarif.Properties = {
         "item": item.number,
         "status": str(item.status),
         "inScope": item.in_scope,
@@ -190,7 +172,7 @@ def _item_properties(item: Item, run: Run) -> sarif.Properties:
         "notFiled": one_line(run.filing.unfiled.get(item.number, "")),
         "flags": [one_line(flag) for flag in (*item.flags, *item.lead.marks)],
     }
-    return {name: value for name, value in told.items() if value not in ("", [])}
+    return {name: value for name, value in properties.items() if value not in ("", [])}
 
 
 def _build_invocation(run: Run) -> sarif.Invocation:
@@ -216,21 +198,23 @@ def _list_notes(run: Run) -> Iterator[tuple[str, str]]:
         yield "The run had not ended when this was written", "warning"
     if run.checks.unverified:
         yield f"No check judged the fixes: {one_line(run.checks.unverified)}", "warning"
-    yield from (
-        (
-            f"An entry of {one_line(each.source)} was not understood: {one_line(each.reason)}",
-            "warning",
-        )
-        for each in run.reviewing.refused
-    )
+    for entry in run.reviewing.refused:
+        source, reason = one_line(entry.source), one_line(entry.reason)
+        yield f"An entry of {source} was not understood: {reason}", "warning"
     if run.reviewing.fresh:
         yield f"{len(run.reviewing.fresh)} findings were not yet sorted into items", "warning"
 
 
 def _run_properties(run: Run) -> sarif.Properties:
     change = run.started.change
-    told = {"run": one_line(run.id), "branch": one_line(run.landing.branch), "tip": run.landing.tip}
-    return {**told, "base": change.base, "head": change.head, "scope": str(change.kind)}
+    return {
+        "run": one_line(run.id),
+        "branch": one_line(run.landing.branch),
+        "tip": run.landing.tip,
+        "base": change.base,
+        "head": change.head,
+        "scope": str(change.kind),
+    }
 
 
 def _rule_id(finding: Finding) -> str:

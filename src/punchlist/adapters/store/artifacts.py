@@ -2,8 +2,8 @@
 
 from pathlib import Path, PurePosixPath
 
-from punchlist.adapters.store.atomic_write import write_atomic
-from punchlist.adapters.store.errors import make_store_error
+from punchlist.adapters.store.atomic_write import store_file
+from punchlist.adapters.store.errors import convert_errors
 from punchlist.errors import StoreError
 
 _LONGEST_NAME = 200
@@ -18,20 +18,16 @@ class FolderArtifacts:
     def write(self, name: str, content: bytes) -> str:
         """Store the content atomically and return its path."""
         path = self._resolve_name(name)
-        try:
-            write_atomic(path, content)
-        except OSError as error:
-            raise make_store_error(error, path, "written") from error
+        store_file(path, content)
         return str(path)
 
     def read(self, name: str) -> bytes | None:
         path = self._resolve_name(name)
-        try:
-            return path.read_bytes()
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise make_store_error(error, path, "read") from error
+        with convert_errors(path, "read"):
+            try:
+                return path.read_bytes()
+            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+                return None
 
     def _resolve_name(self, name: str) -> Path:
         parts = name.split("/")
@@ -45,10 +41,6 @@ class FolderArtifacts:
 
 def _is_plain(part: str) -> bool:
     """Return whether a path part is allowed; leading dots (temporary files, `.`, `..`) are not."""
-    return (
-        bool(part)
-        and part.isprintable()
-        and part[0] != "."
-        and "\\" not in part
-        and len(part.encode(errors="replace")) <= _LONGEST_NAME
-    )
+    if not part or part[0] == "." or "\\" in part:
+        return False
+    return part.isprintable() and len(part.encode(errors="replace")) <= _LONGEST_NAME

@@ -5,6 +5,8 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from punchlist.adapters.store.errors import convert_errors
+
 
 def write_atomic(path: Path, content: bytes) -> None:
     """Write a temporary file, flush it to disk and rename it to `path`."""
@@ -19,6 +21,12 @@ def write_atomic(path: Path, content: bytes) -> None:
         Path(name).replace(path)
         undo.pop_all()
     _flush_folder(path.parent)
+
+
+def store_file(path: Path, content: bytes) -> None:
+    """Write a file of the state folder atomically. Raise StoreError if that fails."""
+    with convert_errors(path, "written"):
+        write_atomic(path, content)
 
 
 def _flush_folder(folder: Path) -> None:

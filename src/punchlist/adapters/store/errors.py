@@ -2,6 +2,8 @@
 
 import errno
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from punchlist.errors import StoreError
@@ -43,13 +45,20 @@ _BY_ERRNO = {
 }
 
 
+@contextmanager
+def convert_errors(path: Path, done: str) -> Iterator[None]:
+    """Raise errors of SQLite and the file system as StoreError."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise make_store_error(error, path, done) from error
+
+
 def make_store_error(error: sqlite3.Error | OSError, path: Path, done: str) -> StoreError:
     """Return a StoreError with the file, the failed operation, the reason and a hint."""
     if isinstance(error, OSError):
         why, hint = _BY_ERRNO.get(error.errno or 0, (error.strerror or str(error), _ELSEWHERE))
     else:
-        code = (
-            getattr(error, "sqlite_errorcode", 0) & 0xFF
-        )  # the low byte is the kind, the rest says which call
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
         why, hint = _BY_CODE.get(code, (str(error), ""))
     return StoreError(f"{path} cannot be {done}: {why}", hint=hint)

@@ -12,15 +12,13 @@ from typing import Self
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.errors import make_store_error
+from punchlist.adapters.store.errors import convert_errors, make_store_error
 from punchlist.errors import AlreadyRunning
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRIES = 4
 _PAUSE = 0.05
-"""Somebody who only looks whether a run is alive holds the lock for a moment; then it is worth
-another try.
-"""
+"""A process that only checks whether a run is alive holds the lock for a moment."""
 
 
 class LeaseHolder(Struct, frozen=True):
@@ -33,36 +31,33 @@ class LeaseHolder(Struct, frozen=True):
 class Lease:
     """The exclusive right to drive one run, and to work on its request."""
 
-    def __init__(self, handles: tuple[int, ...], run: str) -> None:
+    def __init__(self, handles: list[int], run: str) -> None:
         self._handles = handles
         self.run = run
 
     @classmethod
     def acquire(cls, home: Path, run: str, request: str = "", *, force: bool = False) -> Self:
-        """Lock the run and its request; raises AlreadyRunning, with the run's id, if another
-        process has one. With `force` a request that is taken is no error.
+        """Lock the run and its request. Raise AlreadyRunning, with the run's id, if another process
+        has one; with `force` only for the run.
         """
         handles: list[int] = []
         with ExitStack() as undo:
             undo.callback(_unlock, handles)
             with suppress(AlreadyRunning) if force else nullcontext():
-                handles += (
-                    [_lock_file(_request_path(home, request), LeaseHolder(os.getpid(), run))]
-                    if request
-                    else []
-                )
-            handles.append(_lock_file(_run_path(home, run), LeaseHolder(os.getpid(), run)))
+                if request:
+                    handles.append(_lock_file(_request_path(home, request), run))
+            handles.append(_lock_file(_run_path(home, run), run))
             undo.pop_all()
-        return cls(tuple(handles), run)
+        return cls(handles, run)
 
     @classmethod
     def acquire_path(cls, path: Path, name: str) -> Self:
-        """Lock any other path; raises AlreadyRunning."""
-        return cls((_lock_file(path, LeaseHolder(os.getpid(), name)),), name)
+        """Lock any other path. Raise AlreadyRunning if another process has it."""
+        return cls([_lock_file(path, name)], name)
 
     def release(self) -> None:
         _unlock(self._handles)
-        self._handles = ()
+        self._handles = []
 
     def __enter__(self) -> Self:
         return self
@@ -73,64 +68,11 @@ class Lease:
 
 def find_holder(home: Path, run: str) -> LeaseHolder | None:
     """Return the process that drives the run, or None."""
-    return _check_lock(_run_path(home, run))
+    return find_path_holder(_run_path(home, run))
 
 
 def find_path_holder(path: Path) -> LeaseHolder | None:
     """Return the process that has the lock of `Lease.acquire_path`, or None."""
-    return _check_lock(path)
-
-
-def _run_path(home: Path, run: str) -> Path:
-    return home / "runs" / _file_name(run) / "lock"
-
-
-def _request_path(home: Path, request: str) -> Path:
-    return home / "requests" / f"{_file_name(request)}.lock"
-
-
-def _file_name(name: str) -> str:
-    return (
-        name if _PLAIN.fullmatch(name) else sha256(name.encode(errors="surrogatepass")).hexdigest()
-    )
-
-
-def _lock_file(path: Path, holder: LeaseHolder) -> int:
-    handle = _open_lock(path)
-    try:
-        if _try_lock(handle, _TRIES):
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, msgspec.json.encode(holder), 0)
-            return handle
-        other = _read_holder(handle)
-    except OSError as error:
-        os.close(handle)
-        raise make_store_error(error, path, "locked") from error
-    os.close(handle)
-    raise _running_error(other)
-
-
-def _open_lock(path: Path) -> int:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise make_store_error(error, path, "locked") from error
-
-
-def _try_lock(handle: int, tries: int) -> bool:
-    for left in reversed(range(tries)):
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if left:
-                time.sleep(_PAUSE)
-        else:
-            return True
-    return False
-
-
-def _check_lock(path: Path) -> LeaseHolder | None:
     try:
         handle = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -146,11 +88,50 @@ def _check_lock(path: Path) -> LeaseHolder | None:
     return None
 
 
+def _run_path(home: Path, run: str) -> Path:
+    return home / "runs" / _file_name(run) / "lock"
+
+
+def _request_path(home: Path, request: str) -> Path:
+    return home / "requests" / f"{_file_name(request)}.lock"
+
+
+def _file_name(name: str) -> str:
+    if _PLAIN.fullmatch(name):
+        return name
+    return sha256(name.encode(errors="surrogatepass")).hexdigest()
+
+
+def _lock_file(path: Path, name: str) -> int:
+    with convert_errors(path, "locked"), ExitStack() as undo:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        undo.callback(os.close, handle)
+        if not _try_lock(handle):
+            raise _running_error(_read_holder(handle))
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, msgspec.json.encode(LeaseHolder(os.getpid(), name)), 0)
+        undo.pop_all()
+    return handle
+
+
+def _try_lock(handle: int) -> bool:
+    for left in reversed(range(_TRIES)):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if left:
+                time.sleep(_PAUSE)
+        else:
+            return True
+    return False
+
+
 def _read_holder(handle: int) -> LeaseHolder:
     try:
         return msgspec.json.decode(os.pread(handle, 4096, 0), type=LeaseHolder)
     except msgspec.MsgspecError:
-        return LeaseHolder()  # taken this very moment, and not signed yet
+        return LeaseHolder()  # locked this moment, and not written yet
 
 
 def _running_error(holder: LeaseHolder) -> AlreadyRunning:
@@ -162,7 +143,7 @@ def _running_error(holder: LeaseHolder) -> AlreadyRunning:
     )
 
 
-def _unlock(handles: "list[int] | tuple[int, ...]") -> None:
+def _unlock(handles: list[int]) -> None:
     for handle in handles:
         # Closing alone is not enough: a child between fork and exec has the file open too.
         fcntl.flock(handle, fcntl.LOCK_UN)

@@ -10,9 +10,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def keep_private(home: Path) -> None:
-    """Create the state folder, and restrict its subfolders to the owner; an existing state folder
-    keeps its mode.
-    """
+    """Create the state folder, unless it exists, and its subfolders, for its owner only."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name in _FOLDERS:
         folder = home / name
@@ -30,5 +28,5 @@ def keep_file_private(path: Path) -> None:
 def _restrict_mode(path: Path) -> None:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & _OTHERS:
-        with suppress(PermissionError):  # another's, who lets us use it
+        with suppress(PermissionError):  # it belongs to another user, who lets us use it
             path.chmod(mode & ~_OTHERS)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from punchlist.adapters.store import migrations
-from punchlist.adapters.store.errors import make_store_error
+from punchlist.adapters.store.errors import convert_errors
 from punchlist.adapters.store.permissions import keep_file_private, keep_private
 from punchlist.errors import LedgerBroken, StoreError, UsageError
 from punchlist.model.ledger import codec as wire
@@ -24,9 +24,7 @@ from punchlist.model.ledger.run_row import RunRow
 FILE = "ledger.sqlite3"
 _PAGE = 32
 _PAGE_BYTES = 1 << 20
-"""Entries fetched at a time, at most: an event may be several megabytes, and readers may stop
-early.
-"""
+"""At most so much is fetched at a time: an event may be megabytes, and readers may stop early."""
 _BUSY_SECONDS = 30
 _PAUSE = 0.02
 _CANDIDATES = 10
@@ -49,9 +47,7 @@ _RUNS = """
   LEFT JOIN entries AS ended ON ended.run = sums.run AND ended.kind = 'ended'
   ORDER BY runs.started_at DESC, runs.id DESC
 """
-"""`active` leaves out what the fold leaves out: the time until somebody resumed it, answered, or
-said something beside it.
-"""
+"""`active` leaves out what the fold does: the time until a user resumed, answered or commented."""
 
 _COURSE = """
   SELECT CAST(line AS BLOB) FROM entries WHERE run = ?
@@ -60,9 +56,7 @@ _COURSE = """
 
 
 class SqliteStore:
-    """All runs of a home. Safe for several threads and processes; each (run, place, key) is written
-    once.
-    """
+    """All runs of a home, safe for threads and processes; a (run, place, key) is written once."""
 
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._database = database
@@ -73,15 +67,12 @@ class SqliteStore:
     def open(cls, home: Path, *, readonly: bool = False) -> Self:
         """Open or create the ledger below `home`; `readonly` creates nothing."""
         path = home / FILE
-        try:
-            database = _open_reader(path) if readonly else _open_writer(path)
-        except (sqlite3.Error, OSError) as error:
-            raise make_store_error(error, path, "opened") from error
-        return cls(database, path)
+        with convert_errors(path, "opened"):
+            return cls(_open_reader(path) if readonly else _open_writer(path), path)
 
     def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
         """Write the event durably, or return the entry already recorded for that action."""
-        with self._transaction("written") as database:
+        with self._transaction() as database:
             recorded = database.execute(
                 "SELECT line FROM entries WHERE run = ? AND place = ? AND key = ?",
                 (run, place, key),
@@ -92,29 +83,19 @@ class SqliteStore:
                 "SELECT seq, hash FROM entries WHERE run = ? ORDER BY seq DESC LIMIT 1", (run,)
             ).fetchone()
             seq, prev = last or (0, "")
-            entry = link_entry(
-                Entry(run=run, seq=seq + 1, at=float(at), place=place, key=key, event=event), prev
-            )
+            entry = Entry(run=run, seq=seq + 1, at=float(at), place=place, key=key, event=event)
+            entry = link_entry(entry, prev)
             if not last:
                 repository = event.repository if isinstance(event, Started) else ""
                 database.execute(
                     "INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)",
                     (run, repository, at),
                 )
-            row = (
-                run,
-                entry.seq,
-                at,
-                place,
-                key,
-                event.__struct_config__.tag,
-                entry.hash,
-                encode_line(entry),
-            )
+            kind = event.__struct_config__.tag
             database.execute(
-                "INSERT INTO entries (run, seq, at, place, key, kind, hash, line) VALUES (?, ?, ?,"
-                " ?, ?, ?, ?, ?)",
-                row,
+                "INSERT INTO entries (run, seq, at, place, key, kind, hash, line)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (run, entry.seq, at, place, key, kind, entry.hash, encode_line(entry)),
             )
             return entry
 
@@ -152,25 +133,20 @@ class SqliteStore:
         """Return the run whose id has this prefix, or the newest for "last"; raises UsageError."""
         ids: list[str] = [run for (run,) in self._fetch_rows(_IDS, (repository,))]
         if not ids:
-            raise UsageError(_no_runs_message(repository), hint="punchlist run")
+            where = f"for {repository}" if repository else "yet"
+            raise UsageError(f"no run is recorded {where}", hint="punchlist run")
         if prefix == "last":
             return ids[0]
-        found = (
-            [prefix]
-            if prefix in ids
-            else [each for each in ids if prefix and each.startswith(prefix)]
-        )
-        if len(found) == 1:
-            return found[0]
+        found = [run for run in ids if prefix and run.startswith(prefix)]
+        if prefix in ids or len(found) == 1:
+            return prefix if prefix in ids else found[0]
         listed = ", ".join((found or ids)[:_CANDIDATES])
+        problem = f'no run begins with "{prefix}"; there are: {listed}'
+        hint = 'punchlist list, or "last" for the newest'
         if found:
-            raise UsageError(
-                f'{len(found)} runs begin with "{prefix}": {listed}', hint="give more of the id"
-            )
-        raise UsageError(
-            f'no run begins with "{prefix}"; there are: {listed}',
-            hint='punchlist list, or "last" for the newest',
-        )
+            problem = f'{len(found)} runs begin with "{prefix}": {listed}'
+            hint = "give more of the id"
+        raise UsageError(problem, hint=hint)
 
     def get(self, key: str) -> bytes | None:
         rows = self._fetch_rows("SELECT value FROM cache WHERE key = ?", (key,))
@@ -178,7 +154,7 @@ class SqliteStore:
 
     def put(self, key: str, value: bytes) -> None:
         """Cache a measurement; the first value of a key stays."""
-        with self._transaction("written") as database:
+        with self._transaction() as database:
             database.execute("INSERT OR IGNORE INTO cache (key, value) VALUES (?, ?)", (key, value))
 
     def close(self) -> None:
@@ -192,8 +168,7 @@ class SqliteStore:
         self.close()
 
     def _read_lines(self, run: str, after: int) -> Iterator[bytes]:
-        # Whoever edits a line with other tools leaves text where bytes were; the chain is to say
-        # so, not the type.
+        # A line that was edited with other tools is text, not bytes; `audit` reports it.
         count = 1
         while page := self._fetch_rows(
             "SELECT seq, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ? ORDER BY seq"
@@ -206,33 +181,24 @@ class SqliteStore:
             count = min(_PAGE, 2 * count) if sum(len(line) for _, line in page) < _PAGE_BYTES else 1
 
     def _fetch_rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        try:
-            with self._turn:
-                return self._database.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise make_store_error(error, self._path, "read") from error
+        with self._turn, convert_errors(self._path, "read"):
+            return self._database.execute(sql, values).fetchall()
 
     @contextmanager
-    def _transaction(self, done: str) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Run one transaction: durable at the end, or rolled back."""
-        with self._turn:
-            try:
-                with ExitStack() as undo:
-                    undo.callback(self._roll_back)
-                    self._database.execute("BEGIN IMMEDIATE")
-                    yield self._database
-                    self._database.execute("COMMIT")
-                    undo.pop_all()
-            except sqlite3.Error as error:
-                raise make_store_error(error, self._path, done) from error
+        with self._turn, convert_errors(self._path, "written"), ExitStack() as undo:
+            undo.callback(self._roll_back)
+            self._database.execute("BEGIN IMMEDIATE")
+            yield self._database
+            self._database.execute("COMMIT")
+            undo.pop_all()
 
     def _roll_back(self) -> None:
         # SQLite may have rolled back by itself, as it does on a full disk.
         if self._database.in_transaction:
-            try:
+            with convert_errors(self._path, "rolled back"):
                 self._database.execute("ROLLBACK")
-            except sqlite3.Error as error:
-                raise make_store_error(error, self._path, "rolled back") from error
 
 
 def _parse_row(*row: Any) -> RunRow:
@@ -247,18 +213,14 @@ def _decode_line(line: bytes, where: str) -> Entry:
     try:
         return wire.decode(line, Entry)
     except msgspec.MsgspecError as error:
-        raise LedgerBroken(
-            f"{where}: a line of the ledger is damaged: {error}",
-            hint="`punchlist audit` says which",
-        ) from error
+        problem = f"{where}: a line of the ledger is damaged: {error}"
+        raise LedgerBroken(problem, hint="`punchlist audit` says which") from error
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:
     keep_private(path.parent)
     keep_file_private(path)
-    database = sqlite3.connect(
-        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
+    database = _connect(str(path))
     with ExitStack() as undo:
         undo.callback(database.close)
         _check_version(database, path)
@@ -290,27 +252,29 @@ def _open_reader(path: Path) -> sqlite3.Connection:
     try:
         database = _connect_readonly(path, "mode=ro")
     except sqlite3.OperationalError:
-        # In a folder where nothing may be made, SQLite cannot make its shared-memory file; then
-        # nobody writes there either.
+        # In a read-only folder SQLite cannot make its shared-memory file; no process writes there.
         database = _connect_readonly(path, "mode=ro&immutable=1")
     if migrations.read_version(database):
         return database
-    # a process is just making it, or was killed while it did: nothing is recorded yet
+    # Another process is creating it, or was killed meanwhile: nothing is recorded yet.
     database.close()
     return _open_empty()
 
 
 def _open_empty() -> sqlite3.Connection:
-    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    database = _connect(":memory:")
     migrations.migrate(database)
     return database
 
 
-def _connect_readonly(path: Path, how: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?{how}"
-    database = sqlite3.connect(
-        uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(
+        name, uri=uri, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
+
+
+def _connect_readonly(path: Path, how: str) -> sqlite3.Connection:
+    database = _connect(f"{path.absolute().as_uri()}?{how}", uri=True)
     with ExitStack() as undo:
         undo.callback(database.close)
         _check_version(database, path)
@@ -326,7 +290,3 @@ def _check_version(database: sqlite3.Connection, path: Path) -> None:
             f" {migrations.VERSION})",
             hint="upgrade punchlist, or set PUNCHLIST_HOME to another folder",
         )
-
-
-def _no_runs_message(repository: str) -> str:
-    return f"no run is recorded for {repository}" if repository else "no run is recorded yet"

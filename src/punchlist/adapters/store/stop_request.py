@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.atomic_write import write_atomic
-from punchlist.adapters.store.errors import make_store_error
+from punchlist.adapters.store.atomic_write import store_file
+from punchlist.adapters.store.errors import convert_errors
 
 FILE = "stop"
 
@@ -19,26 +19,19 @@ class StopRequest(Struct, frozen=True):
 
 def request_stop(folder: Path, stop: StopRequest) -> None:
     """Write the request into the run's `folder`."""
-    path = folder / FILE
-    try:
-        write_atomic(path, msgspec.json.encode(stop))
-    except OSError as error:
-        raise make_store_error(error, path, "written") from error
+    store_file(folder / FILE, msgspec.json.encode(stop))
 
 
 def read_stop(folder: Path) -> StopRequest | None:
-    path = folder / FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=StopRequest)
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=StopRequest)
     except OSError:
-        return None  # it is looked for again in a moment
+        return None  # the driver polls again in a moment
     except msgspec.MsgspecError:
-        return StopRequest()  # that it is there says enough
+        return StopRequest()  # a request all the same
 
 
 def clear_stop(folder: Path) -> None:
     path = folder / FILE
-    try:
+    with convert_errors(path, "removed"):
         path.unlink(missing_ok=True)
-    except OSError as error:
-        raise make_store_error(error, path, "removed") from error

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from punchlist.adapters.agents import RoleSettings
 from punchlist.adapters.agents.cli_agent import AgentSetup
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.journal import Journal
 from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.adapters.agents.registry import AGENTS, build_agent, merge_settings
 from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
+from punchlist.adapters.agents.settings import RoleSettings
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.ledger.run import Run

@@ -8,22 +8,9 @@ tree afterwards.
 from msgspec.structs import replace
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import (
-    AgentCall,
-    AgentSetup,
-    CallContext,
-    CliAgent,
-    ParsedReply,
-)
-from punchlist.adapters.agents.dialects.acp_client import (
-    LOAD,
-    MODE,
-    OPTIONAL,
-    PATIENCE,
-    PROMPT,
-    SESSION,
-    AcpClient,
-)
+from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent
+from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply
+from punchlist.adapters.agents.dialects import acp_client as client
 from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
@@ -36,9 +23,7 @@ _HIDDEN = tuple(
     ".claude .mcp.json .codex .gemini .qwen .opencode opencode.json opencode.jsonc .cursor .goose"
     " .env".split()
 )
-"""Where a repository has settings, hooks and servers for agents; which of them the one behind the
-protocol heeds is not known.
-"""
+"""Where a repository has settings, hooks and servers for agents; this one may heed any of them."""
 _STOPPED = {
     "max_tokens": AgentTrouble.LIMIT,
     "max_turn_requests": AgentTrouble.LIMIT,
@@ -51,25 +36,21 @@ class Acp:
     """Dialect that parses the whole output again at the end."""
 
     program = ""
-    keys: tuple[str, ...] = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
-    cumulative: tuple[str, ...] = ()
+    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
+    cumulative = ()
 
-    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
-        client = AcpClient(ask, desk.settings.timeout * PATIENCE)
+    def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
         return AgentCall(
             arguments=(),
             stdin="",
             env={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"},
-            client=client,
+            client=client.AcpClient(ask, context.settings.timeout * client.PATIENCE),
             hidden=_HIDDEN,
         )
 
     def describe_event(self, event: JsonEvent) -> str:
-        return (
-            _chunk_text(event)
-            if event.text("params", "update", "sessionUpdate") == "agent_message_chunk"
-            else ""
-        )
+        kind = event.text("params", "update", "sessionUpdate")
+        return _chunk_text(event) if kind == "agent_message_chunk" else ""
 
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         return parse_messages(ran.stdout, ran.stderr.decode(errors="replace"), ask.session)
@@ -77,24 +58,24 @@ class Acp:
 
 def parse_messages(output: bytes, errors: str = "", session: str = "") -> ParsedReply:
     """Parse the answer to the prompt, with the text and opened files before it."""
-    so_far = _Conversation(session)
-    for heard in parse_events(output):
-        if heard.has("method"):
-            so_far.add_update(heard)
-        elif heard.has("error") and heard.count("id") not in OPTIONAL:
-            return so_far.build_failure(heard.get("error"))
-        elif heard.count("id") in (LOAD, SESSION):
-            so_far = _Conversation(
-                heard.text("result", "sessionId") or session
-            )  # what came before is a loaded session's past
-        elif heard.count("id") == MODE:
-            so_far = _Conversation(so_far.session)
-        elif heard.count("id") == PROMPT:
-            return so_far.build_reply(heard.get("result"))
+    conversation = _Conversation(session)
+    for message in parse_events(output):
+        number = message.count("id")
+        if message.has("method"):
+            conversation.add_update(message)
+        elif message.has("error") and number not in client.OPTIONAL:
+            return conversation.build_failure(message.get("error"))
+        elif number in (client.LOAD, client.SESSION):
+            # What came before is a loaded session's past.
+            conversation = _Conversation(message.text("result", "sessionId") or session)
+        elif number == client.MODE:
+            conversation = _Conversation(conversation.session)
+        elif number == client.PROMPT:
+            return conversation.build_reply(message.get("result"))
     return ParsedReply(
         failed=errors.strip()[-500:] or "it ended before there was an answer",
         trouble=AgentTrouble.CUT,
-        session=so_far.session,
+        session=conversation.session,
     )
 
 
@@ -108,20 +89,19 @@ class _Conversation:
         self._tools: set[str] = set()
         self._usage = Usage()
 
-    def add_update(self, heard: JsonEvent) -> None:
-        update = heard.get("params", "update")
-        match update.text("sessionUpdate") or heard.text("method"):
+    def add_update(self, message: JsonEvent) -> None:
+        update = message.get("params", "update")
+        match update.text("sessionUpdate") or message.text("method"):
             case "agent_message_chunk":
-                self._said[-1].append(_chunk_text(heard))
+                self._said[-1].append(_chunk_text(message))
                 self._usage += _read_usage(update.get("_meta", "usage"))
             case "tool_call" | "tool_call_update":
                 self._add_tool(update)
             case "usage_update":
-                self._usage = replace(
-                    self._usage, dollars=update.number("cost", "amount") or self._usage.dollars
-                )
+                dollars = update.number("cost", "amount") or self._usage.dollars
+                self._usage = replace(self._usage, dollars=dollars)
             case "fs/read_text_file":
-                self._opened.append(heard.text("params", "path"))
+                self._opened.append(message.text("params", "path"))
 
     def _add_tool(self, update: JsonEvent) -> None:
         if (tool := update.text("toolCallId")) not in self._tools:
@@ -131,46 +111,33 @@ class _Conversation:
             self._opened += [location.text("path") for location in update.items("locations")]
 
     def build_failure(self, error: JsonEvent) -> ParsedReply:
-        said = " ".join(
-            filter(None, (error.text("message"), error.text("data") or error.json("data")))
-        )
-        trouble = (
-            AgentTrouble.AUTH if error.number("code") == _AUTH else troubles.classify_error(said)
-        )
-        text = said or "it answered with an error that says nothing"
+        data = error.text("data") or error.json("data")
+        text = " ".join(filter(None, (error.text("message"), data)))
+        denied = error.number("code") == _AUTH
         return ParsedReply(
-            failed=text,
-            trouble=trouble,
+            failed=text or "it answered with an error that says nothing",
+            trouble=AgentTrouble.AUTH if denied else troubles.classify_error(text),
             session=self.session,
-            retry_after=troubles.parse_retry_delay(said),
+            retry_after=troubles.parse_retry_delay(text),
         )
 
     def build_reply(self, result: JsonEvent) -> ParsedReply:
-        why = result.text("stopReason")
-        # Some tell it at the end, some with every piece.
-        told_last = next((result.get(*path) for path in _USAGE if result.has(*path)), None)
-        usage = (
-            self._usage
-            if told_last is None
-            else replace(_read_usage(told_last), dollars=self._usage.dollars)
-        )
-        told = ParsedReply(
-            text=next(
-                filter(None, ("".join(pieces).strip() for pieces in reversed(self._said))), ""
-            ),
+        usage = self._usage
+        # Some agents report usage at the end, others with every piece.
+        if last := next((result.get(*path) for path in _USAGE if result.has(*path)), None):
+            usage = replace(_read_usage(last), dollars=usage.dollars)
+        texts = ("".join(pieces).strip() for pieces in reversed(self._said))
+        reply = ParsedReply(
+            text=next(filter(None, texts), ""),
             session=self.session,
             usage=usage,
             opened=tuple(self._opened),
         )
-        return (
-            told
-            if why == "end_turn"
-            else replace(
-                told,
-                failed=f"it stopped: {why or 'and did not say why'}",
-                trouble=_STOPPED.get(why, AgentTrouble.OTHER),
-            )
-        )
+        why = result.text("stopReason")
+        if why == "end_turn":
+            return reply
+        failed = f"it stopped: {why or 'and did not say why'}"
+        return replace(reply, failed=failed, trouble=_STOPPED.get(why, AgentTrouble.OTHER))
 
 
 def _read_usage(usage: JsonEvent) -> Usage:
@@ -180,15 +147,15 @@ def _read_usage(usage: JsonEvent) -> Usage:
     )
 
 
-def _chunk_text(heard: JsonEvent) -> str:
-    return heard.text("params", "update", "content", "text")
+def _chunk_text(message: JsonEvent) -> str:
+    return message.text("params", "update", "content", "text")
 
 
 class AcpAgent(CliAgent):
-    def __init__(self, seat: AgentSetup) -> None:
-        if not seat.settings.command:
+    def __init__(self, setup: AgentSetup) -> None:
+        if not setup.settings.command:
             raise SettingsError(
-                f"agent.{seat.name}.command: there is no program to talk to",
-                hint=f'[agent.{seat.name}] command = ["gemini", "--acp"]',
+                f"agent.{setup.name}.command: there is no program to talk to",
+                hint=f'[agent.{setup.name}] command = ["gemini", "--acp"]',
             )
-        super().__init__(Acp(), seat)
+        super().__init__(Acp(), setup)

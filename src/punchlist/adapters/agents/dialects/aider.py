@@ -1,17 +1,16 @@
-"""aider, a fixer without structured output: it always exits with 0, so its token line and the diff
-count.
+"""aider: it has no structured output and always exits with 0, so its token line and the diff count.
 
-It reads settings (`.aider.conf.yml`, `.env`) from the current folder and the repository around
-it, and some of them run commands. So it runs in its own home, without git, and gets the files by
-absolute path.
+Settings in the current folder and repository (`.aider.conf.yml`, `.env`) can run commands. So it
+runs in its own home, without git, and gets the files by absolute path.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import AgentCall, CallContext, ParsedReply
+from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, option
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
@@ -25,7 +24,7 @@ _FLAGS = """
     --no-restore-chat-history --no-fancy-input --no-notifications --disable-playwright
 """
 _UNFENCED = "\n\nWhere JSON is asked for, write it without a code fence.\n"
-"""Because aider takes every fenced block for the new content of a file."""
+"""It takes every fenced block for the new content of a file."""
 _MOST_FILES = 40
 _NAMED = re.compile(r"[\w@+./-]*\w\.\w+")
 _SIZE = {"": 1, "k": 1_000, "M": 1_000_000}
@@ -35,77 +34,55 @@ _TOKENS = re.compile(
     re.MULTILINE,
 )
 _ERROR = re.compile(r"^litellm\.(\w+)", re.MULTILINE)
+_OVERLOADED = ("InternalServerError", "ServiceUnavailableError", "APIConnectionError", "Timeout")
 _TROUBLES = {
     "AuthenticationError": AgentTrouble.AUTH,
     "PermissionDeniedError": AgentTrouble.AUTH,
     "RateLimitError": AgentTrouble.RATE_LIMIT,
     "ContextWindowExceededError": AgentTrouble.TOO_LONG,
     "BudgetExceededError": AgentTrouble.LIMIT,
-    "InternalServerError": AgentTrouble.OVERLOADED,
-    "ServiceUnavailableError": AgentTrouble.OVERLOADED,
-    "APIConnectionError": AgentTrouble.OVERLOADED,
-    "Timeout": AgentTrouble.OVERLOADED,
+    **dict.fromkeys(_OVERLOADED, AgentTrouble.OVERLOADED),
 }
 _LAST_WORDS = 600
 
 
 class Aider:
     program = "aider"
-    keys: tuple[str, ...] = (
-        "OPENAI_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "GEMINI_API_KEY",
-        "OPENROUTER_API_KEY",
-        "DEEPSEEK_API_KEY",
+    keys = tuple(
+        f"{name}_API_KEY" for name in ("OPENAI", "ANTHROPIC", "GEMINI", "OPENROUTER", "DEEPSEEK")
     )
-    cumulative: tuple[str, ...] = ()
+    cumulative = ()
 
-    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
-        model = ("--model", desk.settings.model) if desk.settings.model else ()
-        effort = ("--reasoning-effort", desk.settings.effort) if desk.settings.effort else ()
-        how = () if ask.writes else ("--chat-mode", "ask")
-        history = (
-            "--chat-history-file",
-            str(desk.tmp / "chat.md"),
-            "--input-history-file",
-            str(desk.tmp / "input"),
-        )
-        files = [
-            argument
-            for path in find_files(ask.prompt, ask.folder)
-            for argument in ("--file", str(path))
-        ]
+    def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
+        files = (option("--file", str(path)) for path in find_files(ask.prompt, ask.folder))
         return AgentCall(
             arguments=(
                 *_FLAGS.split(),
-                *model,
-                *effort,
-                *how,
-                *history,
-                "--message-file",
-                "/dev/stdin",
-                *files,
+                *option("--model", context.settings.model),
+                *option("--reasoning-effort", context.settings.effort),
+                *option("--chat-mode", "" if ask.writes else "ask"),
+                *option("--chat-history-file", str(context.tmp / "chat.md")),
+                *option("--input-history-file", str(context.tmp / "input")),
+                *option("--message-file", "/dev/stdin"),
+                *chain.from_iterable(files),
             ),
             stdin=ask.prompt + _UNFENCED,
             env={"LITELLM_LOCAL_MODEL_COST_MAP": "True", "AIDER_ANALYTICS": "false"},
-            cwd=desk.home,
+            cwd=context.home,
         )
 
     def describe_event(self, event: JsonEvent) -> str:
         return event.noise
 
-    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:  # the shape of a dialect
-        return parse_transcript(
-            ran.stdout.decode(errors="replace"), ran.stderr.decode(errors="replace")
-        )
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
+        errors = ran.stderr.decode(errors="replace")
+        return parse_transcript(ran.stdout.decode(errors="replace"), errors)
 
 
-def parse_transcript(said: str, errors: str = "") -> ParsedReply:
-    """Parse aider's output. A successful call ends in a token line; an error
-    follows the last one.
-    """
-    counted = list(_TOKENS.finditer(said))
-    after = said[counted[-1].end() :] if counted else said
+def parse_transcript(output: str, errors: str = "") -> ParsedReply:
+    """Parse aider's output; a good call ends in a token line, an error follows the last one."""
+    counted = list(_TOKENS.finditer(output))
+    after = output[counted[-1].end() :] if counted else output
     usage = Usage(
         input_tokens=sum(_parse_count(found[1], found[2]) for found in counted),
         output_tokens=sum(_parse_count(found[3], found[4]) for found in counted),
@@ -113,14 +90,12 @@ def parse_transcript(said: str, errors: str = "") -> ParsedReply:
     )
     found = list(_ERROR.finditer(after))
     if counted and not found:
-        return ParsedReply(text=_model_text(said[: counted[-1].start()]), usage=usage)
-    # The last one is what it gave up on; before that it tried again.
-    text = (
-        after[found[-1].start() :]
-        if found
-        else (errors.strip() or after.strip() or "it said nothing")
-    )
-    trouble = _TROUBLES.get(found[-1][1] if found else "") or troubles.classify_error(text)
+        return ParsedReply(text=_model_text(output[: counted[-1].start()]), usage=usage)
+    text = errors.strip() or after.strip() or "it said nothing"
+    name = ""
+    if found:  # it gave up on the last error; after those before, it tried again
+        text, name = after[found[-1].start() :], found[-1][1]
+    trouble = _TROUBLES.get(name) or troubles.classify_error(text)
     return ParsedReply(
         failed=text.strip()[:_LAST_WORDS],
         trouble=trouble,
@@ -129,20 +104,19 @@ def parse_transcript(said: str, errors: str = "") -> ParsedReply:
     )
 
 
-def _model_text(said: str) -> str:
+def _model_text(output: str) -> str:
     """Return the model's text, without the header block that begins with aider's name."""
-    head, found, rest = said.partition("\nAider v")
+    head, found, rest = output.partition("\nAider v")
     return (rest.partition("\n\n")[2] if found else head).strip()
 
 
 def find_files(prompt: str, folder: Path) -> list[Path]:
-    """Return files of the folder that the prompt names, plus one at the top: aider's names are
+    """Return the files of the folder that the prompt names, and one at its top: aider's names are
     relative to the common folder of all files.
     """
     root = folder.resolve()
-    found = [root / name for name in dict.fromkeys(_NAMED.findall(prompt)) if _is_file(root, name)][
-        :_MOST_FILES
-    ]
+    names = [name for name in dict.fromkeys(_NAMED.findall(prompt)) if _is_file(root, name)]
+    found = [root / name for name in names[:_MOST_FILES]]
     if found and not any(path.parent == root for path in found):
         found += sorted(_top_files(root), key=lambda path: (path.stat().st_size, path.name))[:1]
     return found
@@ -150,11 +124,9 @@ def find_files(prompt: str, folder: Path) -> list[Path]:
 
 def _top_files(root: Path) -> Iterator[Path]:
     """Yield the files at the top of the folder, without hidden ones and links."""
-    return (
-        path
-        for path in root.iterdir()
-        if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
-    )
+    for path in root.iterdir():
+        if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
+            yield path
 
 
 def _is_file(root: Path, name: str) -> bool:

@@ -7,28 +7,24 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import (
+from punchlist.adapters.agents.cli_agent import make_filename
+from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
     ParsedReply,
     encode_json,
-    make_filename,
+    option,
+    read_usage,
 )
-from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_events
 from punchlist.adapters.process.run import ProcessResult
-from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask
 
 _OFF = (
-    # and with it the repository's own, which would be trusted, and whose MCP servers run
-    "--ignore-user-config",
-    "--ignore-rules",
-    "--skip-git-repo-check",
-    "--disable",
-    "plugins",
-    "--disable",
-    "apps",
+    "--ignore-user-config --ignore-rules --skip-git-repo-check"
+    " --disable plugins --disable apps".split()
 )
+"""With the user's settings the repository's own, which may start MCP servers, are ignored."""
 _CONFIG: Mapping[str, object] = {
     "analytics.enabled": False,
     "check_for_update_on_startup": False,
@@ -39,9 +35,7 @@ _CONFIG: Mapping[str, object] = {
 }
 _OPENAI = "https://api.openai.com/v1"
 _PROVIDER = "named"
-_READERS = frozenset(
-    {"cat", "sed", "nl", "head", "tail", "less", "more", "bat", "awk", "wc", "rg", "grep"}
-)
+_READERS = frozenset("cat sed nl head tail less more bat awk wc rg grep".split())
 _BETWEEN = frozenset({"|", "||", "&&", ";", "&"})
 _LONGEST_LINE = 10_000
 _SHELLS = frozenset({"bash", "sh", "zsh"})
@@ -52,105 +46,91 @@ class Codex:
     keys = ("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     cumulative = ("input_tokens", "output_tokens")
 
-    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
-        sandbox = (
-            "workspace-write" if ask.writes else "read-only"
-        )  # its own walls stand inside ours
-        arguments = ["exec", "-s", sandbox]
-        if ask.session:
-            arguments.append("fork" if ask.fork else "resume")
-        arguments += [
-            "--json",
-            *_OFF,
-            *_config_flags({**_CONFIG, **_provider_config(desk), **_effort_config(desk)}),
-        ]
+    def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
         files = {}
-        if desk.settings.model:
-            arguments += ["-m", desk.settings.model]
+        schema = ""
         if ask.schema is not None and is_strict(ask.schema):
             name = f"schemas/{make_filename(ask.label)}.json"
             files[name] = encode_json(ask.schema)
-            arguments += ["--output-schema", str(desk.home / name)]
-        arguments += [ask.session, "-"] if ask.session else ["-"]
-        return AgentCall(arguments=tuple(arguments), stdin=ask.prompt, files=files)
+            schema = str(context.home / name)
+        session = ("fork" if ask.fork else "resume",) if ask.session else ()
+        arguments = (
+            "exec",
+            *option("-s", "workspace-write" if ask.writes else "read-only"),
+            *session,
+            "--json",
+            *_OFF,
+            *_config_flags(context),
+            *option("-m", context.settings.model),
+            *option("--output-schema", schema),
+            *((ask.session,) if ask.session else ()),
+            "-",
+        )
+        return AgentCall(arguments=arguments, stdin=ask.prompt, files=files)
 
     def describe_event(self, event: JsonEvent) -> str:
-        if event.text("type") != "item.completed":
+        if event.type != "item.completed":
             return ""
-        said = {"agent_message": "text", "command_execution": "command"}.get(
-            event.text("item", "type"), ""
-        )
-        changes = [change.text("path") for change in event.items("item", "changes")]
-        return (
-            event.text("item", said) if said else " ".join(["edited", *changes]) if changes else ""
-        )
+        item = event.get("item")
+        if item.type == "agent_message":
+            return item.text("text")
+        if item.type == "command_execution":
+            return item.text("command")
+        changes = [change.text("path") for change in item.items("changes")]
+        return " ".join(["edited", *changes]) if changes else ""
 
-    def parse_output(
-        self, ran: ProcessResult, ask: Ask
-    ) -> ParsedReply:  # the shape of the port; its answer is text, whatever was asked
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         found = list(parse_events(ran.stdout))
-        session = next(
-            (event.text("thread_id") for event in found if event.text("type") == "thread.started"),
-            "",
-        )
+        started = [event for event in found if event.type == "thread.started"]
+        session = started[0].text("thread_id") if started else ""
         opened = tuple(path for event in found for path in _opened_files(event.get("item")))
-        ends = [event for event in found if event.text("type") in ("turn.completed", "turn.failed")]
-        if not ends or ends[-1].text("type") == "turn.failed":
-            message = ends[-1].text("error", "message") if ends else ""
-            failed, trouble = (
-                (message, troubles.classify_error(message))
-                if message
-                else troubles.explain_no_result(ran)
-            )
+        end = find_last(found, "turn.completed", "turn.failed")
+        if end is None or end.type == "turn.failed":
+            message = end.text("error", "message") if end else ""
+            failed, trouble = troubles.explain_no_result(ran)
+            if message:
+                failed, trouble = message, troubles.classify_error(message)
             wait = troubles.parse_retry_delay(message)
             return ParsedReply(
                 session=session, opened=opened, failed=failed, trouble=trouble, retry_after=wait
             )
-        usage = Usage(
-            input_tokens=ends[-1].count("usage", "input_tokens"),
-            output_tokens=ends[-1].count("usage", "output_tokens"),
+        failed, _ = troubles.explain_exit(ran)
+        return ParsedReply(
+            text="" if failed else _last_message(found),
+            session=session,
+            usage=read_usage(end),
+            opened=opened,
+            failed=failed,
         )
-        failed = (
-            "" if ran.exit_code == 0 else f"it ended with code {ran.exit_code} after its result"
-        )
-        text = "" if failed else _last_message(found)
-        return ParsedReply(text=text, session=session, usage=usage, opened=opened, failed=failed)
 
 
 def _last_message(found: Sequence[JsonEvent]) -> str:
-    said = (
-        event.text("item", "text")
-        for event in reversed(found)
-        if event.text("item", "type") == "agent_message"
-    )
-    return next(said, "")
+    items = (event.get("item") for event in reversed(found))
+    return next((item.text("text") for item in items if item.type == "agent_message"), "")
 
 
-def _provider_config(desk: CallContext) -> dict[str, object]:
-    """Return the API provider with key and base URL, which Codex does not read from variables; {}
-    without a key.
-    """
-    if not desk.key:
+def _provider_config(context: CallContext) -> dict[str, object]:
+    """Return the API provider with key and base URL, which Codex does not read from variables."""
+    if not context.key:
         return {}
-    there = {
+    provider = {
         "name": _PROVIDER,
-        "base_url": desk.base_url or _OPENAI,
-        "env_key": desk.key,
+        "base_url": context.base_url or _OPENAI,
+        "env_key": context.key,
         "wire_api": "responses",
-        "request_max_retries": 2,  # patience is ours
+        "request_max_retries": 2,  # punchlist retries
         "stream_max_retries": 2,
     }
     return {
         "model_provider": _PROVIDER,
-        **{f"model_providers.{_PROVIDER}.{name}": value for name, value in there.items()},
+        **{f"model_providers.{_PROVIDER}.{name}": value for name, value in provider.items()},
     }
 
 
-def _effort_config(desk: CallContext) -> dict[str, object]:
-    return {"model_reasoning_effort": desk.settings.effort} if desk.settings.effort else {}
-
-
-def _config_flags(values: Mapping[str, object]) -> Iterator[str]:
+def _config_flags(context: CallContext) -> Iterator[str]:
+    values = {**_CONFIG, **_provider_config(context)}
+    if context.settings.effort:
+        values["model_reasoning_effort"] = context.settings.effort
     for name, value in values.items():
         yield from ("-c", f"{name}={json.dumps(value)}")  # JSON scalars are TOML scalars
 
@@ -165,24 +145,24 @@ def is_strict(schema: Mapping[str, Any]) -> bool:
     inner = [*properties.values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", ())]
     inner += [schema["items"]] if isinstance(schema.get("items"), Mapping) else []
     loose = schema.get("type") == "object" and "properties" not in schema
-    return (
-        closed and not loose and all(is_strict(each) for each in inner if isinstance(each, Mapping))
-    )
+    strict = all(is_strict(each) for each in inner if isinstance(each, Mapping))
+    return closed and not loose and strict
 
 
 def _opened_files(item: JsonEvent) -> Iterator[str]:
     """Yield files that it changed, and those that its shell commands read."""
     yield from (path for change in item.items("changes") if (path := change.text("path")))
-    if item.text("type") == "command_execution":
+    if item.type == "command_execution":
         yield from _parse_reads(item.text("command"))
 
 
 def _parse_reads(command: str) -> Iterator[str]:
     words = _split_words(command[:_LONGEST_LINE])
-    if (
-        len(words) > 2 and PurePosixPath(words[0]).name in _SHELLS and words[1].startswith("-")
-    ):  # shell, flag, line
-        words = _split_words(words[2])
+    match words:
+        case [shell, flag, line, *_] if PurePosixPath(shell).name in _SHELLS and flag.startswith(
+            "-"
+        ):
+            words = _split_words(line)
     before, reading = "|", False
     for word in words:
         if before in _BETWEEN:

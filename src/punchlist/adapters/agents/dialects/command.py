@@ -13,14 +13,8 @@ from pathlib import Path, PurePosixPath
 from msgspec.structs import replace as with_
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import (
-    AgentCall,
-    AgentSetup,
-    CallContext,
-    CliAgent,
-    ParsedReply,
-    make_filename,
-)
+from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filename
+from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
@@ -34,15 +28,15 @@ _LONGEST_ANSWER = 16 << 20
 
 class CommandDialect:
     program = ""
-    keys: tuple[str, ...] = ()
-    cumulative: tuple[str, ...] = ()
+    keys = ()
+    cumulative = ()
 
-    def __init__(self, seat: AgentSetup, arguments: tuple[str, ...]) -> None:
+    def __init__(self, setup: AgentSetup, arguments: tuple[str, ...]) -> None:
         self._arguments = arguments
-        self._settings = seat.settings
-        self._tmp = seat.place.make_tmp(seat.name)
+        self._answer = setup.settings.answer
+        self._tmp = setup.place.make_tmp(setup.name)
 
-    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:  # the shape of a dialect
+    def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
         env = {
             "PUNCHLIST_ROLE": ask.role,
             "PUNCHLIST_WRITES": "1" if ask.writes else "0",
@@ -50,48 +44,37 @@ class CommandDialect:
         }
         if ask.schema is not None:
             env["PUNCHLIST_SCHEMA"] = json.dumps(ask.schema)
-        if self._settings.answer != STDOUT:
+        if self._answer != STDOUT:
             file = self._answer_path(ask)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.unlink(missing_ok=True)  # what an earlier try left is no answer to this one
+            file.unlink(missing_ok=True)  # an earlier try may have left one
             env["PUNCHLIST_ANSWER"] = str(file)
-        arguments = (
-            argument.replace(_ANSWER, env.get("PUNCHLIST_ANSWER", _ANSWER))
-            for argument in self._arguments
-        )
-        return AgentCall(arguments=tuple(arguments), stdin=ask.prompt, env=env)
+        answer = env.get("PUNCHLIST_ANSWER", _ANSWER)
+        arguments = tuple(argument.replace(_ANSWER, answer) for argument in self._arguments)
+        return AgentCall(arguments=arguments, stdin=ask.prompt, env=env)
 
     def describe_event(self, event: JsonEvent) -> str:
         return event.text("text") or event.text("message") or event.noise
 
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         if ran.trouble:
-            return ParsedReply()  # what became of it says more than what it said
+            return ParsedReply()  # CliAgent reports the trouble
         if ran.exit_code:
-            said = (ran.stderr.strip() or ran.stdout.strip()).decode(errors="replace")[
-                -_LAST_WORDS:
-            ]
-            # What it printed as an answer is not its error channel, so only the other one tells the
-            # kind of trouble.
-            told = ran.stderr.decode(errors="replace")[-_LAST_WORDS:]
+            output = (ran.stderr.strip() or ran.stdout.strip()).decode(errors="replace")
+            # Only stderr is classified: stdout is its answer.
+            errors = ran.stderr.decode(errors="replace")[-_LAST_WORDS:]
+            text = output[-_LAST_WORDS:] or "it said nothing"
             return ParsedReply(
-                failed=f"ended with exit code {ran.exit_code}: {said or 'it said nothing'}",
-                trouble=troubles.classify_error(told),
-                retry_after=troubles.parse_retry_delay(told),
+                failed=f"ended with exit code {ran.exit_code}: {text}",
+                trouble=troubles.classify_error(errors),
+                retry_after=troubles.parse_retry_delay(errors),
             )
-        return (
-            ParsedReply(text=ran.stdout.decode(errors="replace"))
-            if self._settings.answer == STDOUT
-            else self._read_answer(ask)
-        )
+        if self._answer == STDOUT:
+            return ParsedReply(text=ran.stdout.decode(errors="replace"))
+        return self._read_answer(ask)
 
     def _answer_path(self, ask: Ask) -> Path:
-        return (
-            self._tmp
-            / "answers"
-            / make_filename(ask.label)
-            / PurePosixPath(self._settings.answer).name
-        )
+        return self._tmp / "answers" / make_filename(ask.label) / PurePosixPath(self._answer).name
 
     def _read_answer(self, ask: Ask) -> ParsedReply:
         path = self._answer_path(ask)
@@ -102,21 +85,19 @@ class CommandDialect:
             with path.open("rb") as file:
                 return ParsedReply(text=file.read(_LONGEST_ANSWER).decode(errors="replace"))
         except OSError as error:
-            return ParsedReply(
-                failed=f"its answer cannot be read: {error}", trouble=AgentTrouble.OTHER
-            )
+            failed = f"its answer cannot be read: {error}"
+            return ParsedReply(failed=failed, trouble=AgentTrouble.OTHER)
 
 
 class CommandAgent(CliAgent):
-    def __init__(self, seat: AgentSetup) -> None:
-        command = seat.settings.command
+    def __init__(self, setup: AgentSetup) -> None:
+        command = setup.settings.command
         if not command:
-            hint = f'[agent.{seat.name}] command = ["PROGRAM", "ARGUMENT"]'
-            raise SettingsError(f"agent.{seat.name}.command: there is no program to ask", hint=hint)
-        first = next(
-            (place for place, part in enumerate(command) if place and _ANSWER in part), len(command)
-        )
-        program = CommandDialect(seat, command[first:])
-        super().__init__(
-            program, replace(seat, settings=with_(seat.settings, command=command[:first]))
-        )
+            where = f"agent.{setup.name}"
+            hint = f'[{where}] command = ["PROGRAM", "ARGUMENT"]'
+            raise SettingsError(f"{where}.command: there is no program to ask", hint=hint)
+        named = (place for place, part in enumerate(command) if place and _ANSWER in part)
+        first = next(named, len(command))
+        dialect = CommandDialect(setup, command[first:])
+        settings = with_(setup.settings, command=command[:first])
+        super().__init__(dialect, replace(setup, settings=settings))

@@ -3,25 +3,18 @@
 from collections.abc import Iterator, Sequence
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import AgentCall, CallContext, ParsedReply
-from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, require_text
+from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_events
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.ports.agent import AgentTrouble, Ask
 
 _KEY = "COPILOT_PROVIDER_API_KEY"
 _TOKEN = "COPILOT_GITHUB_TOKEN"  # noqa: S105  # the name of a variable
+# The project's instructions are in the prompt; the commands that it runs do not get its keys.
 _ALWAYS = (
-    "--output-format",
-    "json",
-    "--no-color",
-    "--no-ask-user",
-    "--no-auto-update",
-    # what the project wants of agents is in the prompt, from the base commit
-    "--no-custom-instructions",
-    "--disable-builtin-mcps",
-    "--no-remote",
-    "--disable-client-telemetry",
-    f"--secret-env-vars={_KEY},{_TOKEN}",  # commands that it runs do not get them
+    "--output-format json --no-color --no-ask-user --no-auto-update --no-custom-instructions"
+    " --disable-builtin-mcps --no-remote --disable-client-telemetry"
+    f" --secret-env-vars={_KEY},{_TOKEN}".split()
 )
 _READS = ("--available-tools=view,rg,grep,glob",)
 _EDITS = ("--allow-all-tools",)
@@ -29,8 +22,8 @@ _BROKEN = ("error reading a body", "unexpected EOF", "connection closed", "conne
 
 
 class Copilot:
-    """Without a trusted folder the repository's hooks and servers are not loaded. It reports no
-    tokens; on a GitHub plan a call costs requests, not dollars.
+    """It loads the repository's hooks and servers only in a trusted folder, and reports no tokens:
+    on a GitHub plan a call costs requests, not dollars.
     """
 
     program = "copilot"
@@ -44,88 +37,68 @@ class Copilot:
     )
     cumulative = ()
 
-    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
+    def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
         arguments = [*_ALWAYS, *(_EDITS if ask.writes else _READS)]
-        if desk.settings.model:
-            arguments.append(f"--model={desk.settings.model}")
-        if desk.settings.effort:
-            arguments.append(f"--reasoning-effort={desk.settings.effort}")
-        if ask.session and not ask.fork:  # it cannot go on in a copy; two in one session would mix
+        if context.settings.model:
+            arguments.append(f"--model={context.settings.model}")
+        if context.settings.effort:
+            arguments.append(f"--reasoning-effort={context.settings.effort}")
+        if ask.session and not ask.fork:  # it cannot fork, and two calls in one session would mix
             arguments.append(f"--resume={ask.session}")
-        env = {"COPILOT_HOME": str(desk.home / ".copilot")}
-        if desk.base_url:
-            env["COPILOT_OFFLINE"] = (
-                "true"  # with a model of the user's own nothing of GitHub's is needed
-            )
+        env = {"COPILOT_HOME": str(context.home / ".copilot")}
+        if context.base_url:  # a model of the user's own needs nothing of GitHub's
+            env["COPILOT_OFFLINE"] = "true"
         return AgentCall(arguments=tuple(arguments), stdin=ask.prompt, env=env)
 
     def describe_event(self, event: JsonEvent) -> str:
-        match event.text("type"):
+        data = event.get("data")
+        match event.type:
             case "assistant.message":
-                return event.text("data", "content")
+                return data.text("content")
             case "tool.execution_start":
-                target = event.text("data", "arguments", "path") or event.text(
-                    "data", "arguments", "command"
-                )
-                return f"{event.text('data', 'toolName')} {target}".strip()
+                target = data.text("arguments", "path") or data.text("arguments", "command")
+                return f"{data.text('toolName')} {target}".strip()
             case _:
                 return ""
 
-    def parse_output(
-        self, ran: ProcessResult, ask: Ask
-    ) -> ParsedReply:  # the shape of the port; its answer is text, whatever was asked
+    def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         found = list(parse_events(ran.stdout))
-        result = next((event for event in reversed(found) if event.text("type") == "result"), None)
+        result = find_last(found, "result")
+        message = find_last(found, "assistant.message")
         failed, trouble = (
             _explain_failure(result, found, ran) if result else troubles.explain_no_result(ran)
         )
-        text = "" if failed else _last_message(found)
-        if not failed and not text.strip():
-            failed, trouble = "its answer is empty", AgentTrouble.OTHER
-        return ParsedReply(
-            text=text,
+        reply = ParsedReply(
+            text=message.text("data", "content") if message else "",
             session=result.text("sessionId") if result else "",
             failed=failed,
             trouble=trouble,
-            retry_after=troubles.parse_retry_delay(failed) if failed else 0,
+            retry_after=troubles.parse_retry_delay(failed),
             opened=tuple(_opened_files(found)),
         )
+        return require_text(reply)
 
 
 def _explain_failure(
     result: JsonEvent, found: Sequence[JsonEvent], ran: ProcessResult
 ) -> tuple[str, AgentTrouble | None]:
-    error = next(
-        (event.get("data") for event in reversed(found) if event.text("type") == "session.error"),
-        None,
-    )
     if result.has("exitCode") and result.number("exitCode") == 0 and ran.exit_code == 0:
         return "", None
+    error = find_last(found, "session.error")
     if error is None:
         return f"it ended with code {ran.exit_code} and without saying why", AgentTrouble.CRASHED
-    message = error.text("message") or "an error without a message"
-    if not error.count("statusCode") and any(words in message for words in _BROKEN):
+    message = error.text("data", "message") or "an error without a message"
+    status = error.count("data", "statusCode")
+    if not status and any(words in message for words in _BROKEN):
         return message, AgentTrouble.CUT
-    return message, troubles.classify_error(message, error.count("statusCode"))
-
-
-def _last_message(found: Sequence[JsonEvent]) -> str:
-    said = (
-        event.text("data", "content")
-        for event in reversed(found)
-        if event.text("type") == "assistant.message"
-    )
-    return next(said, "")
+    return message, troubles.classify_error(message, status)
 
 
 def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:
     """Yield the files of tool calls that succeeded."""
-    asked = {
-        event.text("data", "toolCallId"): event.text("data", "arguments", "path")
-        for event in found
-        if event.text("type") == "tool.execution_start"
-    }
+    used = [event.get("data") for event in found if event.type == "tool.execution_start"]
+    paths = {call.text("toolCallId"): call.text("arguments", "path") for call in used}
     for event in found:
-        done = event.text("type") == "tool.execution_complete" and event.is_true("data", "success")
-        if done and (path := asked.get(event.text("data", "toolCallId"))):
+        done = event.type == "tool.execution_complete" and event.is_true("data", "success")
+        if done and (path := paths.get(event.text("data", "toolCallId"))):
             yield path

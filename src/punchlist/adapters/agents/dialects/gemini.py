@@ -2,30 +2,34 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import AgentCall, CallContext, ParsedReply, encode_json
-from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.agents.dialect import (
+    AgentCall,
+    CallContext,
+    ParsedReply,
+    encode_json,
+    require_text,
+)
+from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask
 
 _MODEL = "pro"
-"""Its own name for its best model. Without a name it asks another model first which one to take."""
-_AUTH = MappingProxyType({"GEMINI_API_KEY": "gemini-api-key", "GOOGLE_API_KEY": "vertex-ai"})
+"""Its name for its best model; without a name it first asks another model which one to take."""
+_AUTH = {"GEMINI_API_KEY": "gemini-api-key", "GOOGLE_API_KEY": "vertex-ai"}
 _LOGIN = "oauth-personal"
 _SETTINGS: Mapping[str, object] = {
     "general": {
         "enableAutoUpdate": False,
-        "maxAttempts": 3,  # it would try ten times without a word; patience is ours
+        "maxAttempts": 3,  # else it tries ten times without a word; punchlist retries
         "sessionRetention": {"enabled": False},
     },
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
-    "advanced": {
-        "ignoreLocalEnv": True
-    },  # the repository's .env would set the address that the key is sent to
+    # The repository's .env could set the address that the key is sent to.
+    "advanced": {"ignoreLocalEnv": True},
 }
 _READ_ONLY = """\
 [[rule]]
@@ -39,60 +43,51 @@ decision = "deny"
 priority = 980
 """
 _POLICY = ".gemini/read-only.toml"
-"""A file of its own: what the settings say holds for all calls in this home, also for a fixer's
-beside this one.
-"""
+"""Not in the settings: these hold for all calls in this home, also for a fixer's."""
 _HIDDEN = (".gemini/.env",)
-"""Its variables become the program's own, and no setting prevents that: they name another system
-prompt, or another server.
-"""
-_ENVIRONMENT = MappingProxyType({"GEMINI_CLI_NO_RELAUNCH": "true"})
-"""As the parent of itself it does not heed signals, and takes half as much memory again."""
+"""No setting keeps it from reading these variables, which can name a system prompt or a server."""
+_ENVIRONMENT = {"GEMINI_CLI_NO_RELAUNCH": "true"}
+"""Relaunched by itself it ignores signals and takes half as much memory again."""
 
 _STDIN_LIMIT = 8 << 20
-"""Bytes of a prompt; the rest is cut off without an error."""
-_CODES = MappingProxyType(
-    {41: AgentTrouble.AUTH, 53: AgentTrouble.LIMIT}
-    | {status % 256: trouble for status, trouble in troubles.STATUSES.items()}
-)
-"""It ends with a code of its own, or with the status of HTTP as far as that fits into a byte."""
+"""Bytes of a prompt; it cuts off the rest without an error."""
+_CODES = {41: AgentTrouble.AUTH, 53: AgentTrouble.LIMIT} | {
+    status % 256: trouble for status, trouble in troubles.STATUSES.items()
+}
+"""Its exit codes: its own, or the low byte of the HTTP status."""
 _BROKEN = ("terminated", "fetch failed", "socket hang up", "ECONNRESET", "premature close")
 _PATHS = ("file_path", "absolute_path")
 
 
 class Gemini:
     program = "gemini"
-    keys = (
-        "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",
-        "GOOGLE_GEMINI_BASE_URL",
-        "GOOGLE_CLOUD_PROJECT",
-        "GOOGLE_CLOUD_LOCATION",
+    keys = tuple(
+        "GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_GEMINI_BASE_URL GOOGLE_CLOUD_PROJECT"
+        " GOOGLE_CLOUD_LOCATION".split()
     )
     cumulative = ()
 
-    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
-        auth = {"auth": {"selectedType": _AUTH.get(desk.key, _LOGIN)}}
+    def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
+        home = context.home
+        auth = {"auth": {"selectedType": _AUTH.get(context.key, _LOGIN)}}
         files = {".gemini/settings.json": encode_json({**_SETTINGS, "security": auth})}
-        # The folder has to be trusted, or nothing runs. Trusted for one session only, its hooks and
-        # servers are still not loaded.
-        arguments = ["-o", "stream-json", "--skip-trust", "-m", desk.settings.model or _MODEL]
+        # It runs only in a trusted folder; trusted for one session, it loads no hooks and servers.
+        arguments = ["-o", "stream-json", "--skip-trust", "-m", context.settings.model or _MODEL]
         if ask.writes:
             arguments += ["--approval-mode", "yolo"]
         else:
             files[_POLICY] = _READ_ONLY
-            arguments += ["--approval-mode", "default", "--admin-policy", str(desk.home / _POLICY)]
-        if ask.session and (saved := _find_session(desk.home, ask.session)):
-            # From its file a session goes on in a copy and in any folder; by its name only where it
-            # began.
+            arguments += ["--approval-mode", "default", "--admin-policy", str(home / _POLICY)]
+        if ask.session and (saved := _find_session(home, ask.session)):
+            # From its file a session is forked, in any folder; by name it goes on where it began.
             arguments += ["--session-file", str(saved)]
-        env = {**_ENVIRONMENT, "GEMINI_CLI_HOME": str(desk.home)}
+        env = {**_ENVIRONMENT, "GEMINI_CLI_HOME": str(home)}
         return AgentCall(
             arguments=tuple(arguments), stdin=ask.prompt, env=env, files=files, hidden=_HIDDEN
         )
 
     def describe_event(self, event: JsonEvent) -> str:
-        match event.text("type"), event.text("role"):
+        match event.type, event.text("role"):
             case "message", "assistant":
                 return event.text("content")
             case "tool_use", _:
@@ -103,32 +98,23 @@ class Gemini:
 
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         found = list(parse_events(ran.stdout))
-        session = next((name for event in found if (name := event.text("session_id"))), "")
-        opened = tuple(_opened_files(found))
-        result = next((event for event in reversed(found) if event.text("type") == "result"), None)
-        usage = _read_usage(result) if result else Usage()
-        text = _last_message(found)
+        result = find_last(found, "result")
         failed, trouble = (
             _explain_failure(result, found, ran) if result else _explain_no_result(ran)
         )
         if not failed and len(ask.prompt.encode(errors="replace")) > _STDIN_LIMIT:
-            failed, trouble = (
-                f"the prompt is over {_STDIN_LIMIT} bytes, and was cut",
-                AgentTrouble.TOO_LONG,
-            )
-        if not failed and not text.strip():
-            failed, trouble = "its answer is empty", AgentTrouble.OTHER
-        wait = troubles.parse_retry_delay(failed) if failed else 0
-        text = "" if failed else text
-        return ParsedReply(
-            text=text,
-            session=session,
-            usage=usage,
-            opened=opened,
+            failed = f"the prompt is over {_STDIN_LIMIT} bytes, and was cut"
+            trouble = AgentTrouble.TOO_LONG
+        reply = ParsedReply(
+            text=_last_message(found),
+            session=first_text(found, "session_id"),
+            usage=_read_usage(result) if result else Usage(),
+            opened=tuple(_opened_files(found)),
             failed=failed,
             trouble=trouble,
-            retry_after=wait,
+            retry_after=troubles.parse_retry_delay(failed),
         )
+        return require_text(reply)
 
 
 def _find_session(home: Path, session: str) -> Path | None:
@@ -142,10 +128,10 @@ def _explain_failure(
     result: JsonEvent, found: Sequence[JsonEvent], ran: ProcessResult
 ) -> tuple[str, AgentTrouble | None]:
     if result.text("status") == "success":
-        ended = "" if ran.exit_code == 0 else f"it ended with code {ran.exit_code} after its result"
-        return ended, AgentTrouble.CRASHED if ended else None
-    said = (event.text("message") for event in reversed(found) if event.text("type") == "error")
-    message = result.text("error", "message") or next(said, "") or "an error without a message"
+        return troubles.explain_exit(ran)
+    error = find_last(found, "error")
+    said = result.text("error", "message") or (error.text("message") if error else "")
+    message = said or "an error without a message"
     if (known := _CODES.get(ran.exit_code or 0)) is not None:
         return message, known
     if any(word in message for word in _BROKEN):
@@ -161,34 +147,30 @@ def _explain_no_result(ran: ProcessResult) -> tuple[str, AgentTrouble]:
 
 def _read_usage(result: JsonEvent) -> Usage:
     """Return the usage; thinking tokens are only in the total, and count as output."""
-    given, written = result.count("stats", "input_tokens"), result.count("stats", "output_tokens")
-    return Usage(
-        input_tokens=given,
-        output_tokens=max(written, result.count("stats", "total_tokens") - given),
-    )
+    stats = result.get("stats")
+    given = stats.count("input_tokens")
+    written = max(stats.count("output_tokens"), stats.count("total_tokens") - given)
+    return Usage(input_tokens=given, output_tokens=written)
 
 
 def _last_message(found: Sequence[JsonEvent]) -> str:
     """Return the text after the last tool result."""
-    said: list[str] = []
+    pieces: list[str] = []
     for event in found:
-        if event.text("type") == "tool_result":
-            said.clear()
-        elif event.text("type") == "message" and event.text("role") == "assistant":
-            said.append(event.text("content"))
-    return "".join(said)
+        if event.type == "tool_result":
+            pieces.clear()
+        elif event.type == "message" and event.text("role") == "assistant":
+            pieces.append(event.text("content"))
+    return "".join(pieces)
 
 
 def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:
     """Yield the files of tool calls that succeeded."""
-    asked = {
-        event.text("tool_id"): _tool_path(event)
-        for event in found
-        if event.text("type") == "tool_use"
-    }
+    used = [event for event in found if event.type == "tool_use"]
+    paths = {event.text("tool_id"): _tool_path(event) for event in used}
     for event in found:
-        done = event.text("type") == "tool_result" and event.text("status") == "success"
-        if done and (path := asked.get(event.text("tool_id"))):
+        done = event.type == "tool_result" and event.text("status") == "success"
+        if done and (path := paths.get(event.text("tool_id"))):
             yield path
 
 

@@ -1,31 +1,28 @@
 """Qwen Code, asked with `qwen -o stream-json`."""
 
-from types import MappingProxyType
-
-from punchlist.adapters.agents.cli_agent import AgentCall, CallContext, ParsedReply, encode_json
+from punchlist.adapters.agents.dialect import (
+    AgentCall,
+    CallContext,
+    ParsedReply,
+    encode_json,
+    option,
+    schema_option,
+)
 from punchlist.adapters.agents.dialects import stream_json
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.ports.agent import Ask
 
 _ALWAYS = ("-o", "stream-json", "--safe-mode")
-"""Safe mode leaves out hooks, extensions, skills and MCP servers, the repository's own among them.
-"""
-_QUIET = MappingProxyType({"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"})
-_SETTINGS = MappingProxyType(
-    {
-        "privacy": {"usageStatisticsEnabled": False},
-        "general": {"enableAutoUpdate": False},
-        # It would go on for minutes without a word; patience is ours.
-        "model": {
-            "generationConfig": {
-                "maxRetries": 1,
-                "retryInitialDelayMs": 500,
-                "retryMaxDelayMs": 2000,
-            }
-        },
-    }
-)
+"""Safe mode loads no hooks, extensions, skills and MCP servers, also not the repository's own."""
+_QUIET = {"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
+# Else it retries for minutes without a word; punchlist retries.
+_RETRIES = {"maxRetries": 1, "retryInitialDelayMs": 500, "retryMaxDelayMs": 2000}
+_SETTINGS = {
+    "privacy": {"usageStatisticsEnabled": False},
+    "general": {"enableAutoUpdate": False},
+    "model": {"generationConfig": _RETRIES},
+}
 
 
 class Qwen:
@@ -33,18 +30,17 @@ class Qwen:
     keys = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
     cumulative = ("input_tokens", "output_tokens")
 
-    def build_call(self, ask: Ask, desk: CallContext) -> AgentCall:
-        arguments = [*_ALWAYS, "--approval-mode", "yolo" if ask.writes else "default"]
-        if desk.key:
-            arguments += ["--auth-type", "openai"]
-        if ask.schema is not None:
-            arguments += ["--json-schema", encode_json(ask.schema)]
-        if desk.settings.model:
-            arguments += ["--model", desk.settings.model]
-        if ask.session:
-            arguments += ["--resume", ask.session, *(["--fork-session"] if ask.fork else [])]
+    def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
+        arguments = (
+            *_ALWAYS,
+            *option("--approval-mode", "yolo" if ask.writes else "default"),
+            *option("--auth-type", "openai" if context.key else ""),
+            *schema_option("--json-schema", ask),
+            *option("--model", context.settings.model),
+            *stream_json.session_options(ask),
+        )
         files = {".qwen/settings.json": encode_json(_SETTINGS)}
-        return AgentCall(arguments=tuple(arguments), stdin=ask.prompt, env=_QUIET, files=files)
+        return AgentCall(arguments=arguments, stdin=ask.prompt, env=_QUIET, files=files)
 
     def describe_event(self, event: JsonEvent) -> str:
         return stream_json.describe_event(event)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.cli_agent import ParsedReply
-from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.agents.dialect import ParsedReply, read_usage
+from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask
@@ -13,45 +13,50 @@ _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
 _INPUT = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens")
 
 
+def session_options(ask: Ask) -> tuple[str, ...]:
+    if not ask.session:
+        return ()
+    return ("--resume", ask.session, *(("--fork-session",) if ask.fork else ()))
+
+
 def describe_event(event: JsonEvent) -> str:
     """Return the assistant's text and its tool calls as text, or ''."""
-    if event.text("type") != "assistant":
-        return ""
-    return "\n".join(
-        said for block in event.items("message", "content") if (said := _describe_block(block))
-    )
+    blocks = _list_blocks([event], "assistant")
+    return "\n".join(filter(None, map(_describe_block, blocks)))
+
+
+def _list_blocks(events: Sequence[JsonEvent], kind: str) -> Iterator[JsonEvent]:
+    """Yield the blocks of content in all events of a type."""
+    for event in events:
+        if event.type == kind:
+            yield from event.items("message", "content")
 
 
 def _describe_block(block: JsonEvent) -> str:
-    if block.text("type") == "text":
+    if block.type == "text":
         return block.text("text")
     target = _tool_path(block) or block.text("input", "command")
-    return f"{block.text('name')} {target}".strip() if block.text("type") == "tool_use" else ""
+    return f"{block.text('name')} {target}".strip() if block.type == "tool_use" else ""
 
 
 def parse_output(ran: ProcessResult, ask: Ask, answer: Sequence[str]) -> ParsedReply:
     """Parse the last result event. `answer` names the fields that may hold a structured answer."""
     found = list(parse_events(ran.stdout))
-    session = next((name for event in reversed(found) if (name := event.text("session_id"))), "")
+    session = first_text(found[::-1], "session_id")
     opened = tuple(_opened_files(found))
-    result = next((event for event in reversed(found) if event.text("type") == "result"), None)
+    result = find_last(found, "result")
     if result is None:
-        words, kind = troubles.explain_no_result(ran)
-        return ParsedReply(session=session, opened=opened, failed=words, trouble=kind)
-    usage = _sum_usage(result) if result.values("modelUsage") else _read_usage(result)
-    failed, trouble = _explain_failure(result, ran)
-    structured = (
-        next((text for name in answer if (text := result.json(name))), "") if ask.schema else ""
-    )
-    text = "" if failed else structured or result.text("result")
-    wait = troubles.parse_retry_delay(failed) if failed else 0
+        failed, trouble = troubles.explain_no_result(ran)
+        return ParsedReply(session=session, opened=opened, failed=failed, trouble=trouble)
+    failed, problem = _explain_failure(result, ran)
+    structured = map(result.json, answer if ask.schema else ())
     return ParsedReply(
-        text=text,
+        text="" if failed else next(filter(None, structured), "") or result.text("result"),
         session=session,
-        usage=usage,
+        usage=_sum_usage(result) if result.values("modelUsage") else read_usage(result),
         failed=failed,
-        trouble=trouble,
-        retry_after=wait,
+        trouble=problem,
+        retry_after=troubles.parse_retry_delay(failed),
         opened=opened,
     )
 
@@ -60,28 +65,14 @@ def _explain_failure(result: JsonEvent, ran: ProcessResult) -> tuple[str, AgentT
     """Return the failure (or '') and its trouble, by `is_error`, `subtype` and the exit code."""
     subtype = result.text("subtype")
     if not result.is_true("is_error") and subtype == "success":
-        if ran.exit_code == 0:
-            return "", None
-        return f"it ended with code {ran.exit_code} after its result", AgentTrouble.CRASHED
+        return troubles.explain_exit(ran)
     errors = [event.text() or event.text("message") for event in result.items("errors")]
-    message = (
-        result.text("error", "message")
-        or "; ".join(filter(None, errors))
-        or result.text("result")
-        or subtype
-    )
+    listed = "; ".join(filter(None, errors))
+    message = result.text("error", "message") or listed or result.text("result") or subtype
     if subtype in ("error_max_turns", "error_max_budget_usd"):
         return f"{subtype}: {message}", AgentTrouble.LIMIT
-    return message or "an error without a message", troubles.classify_error(
-        message, result.count("api_error_status")
-    )
-
-
-def _read_usage(result: JsonEvent) -> Usage:
-    return Usage(
-        input_tokens=result.count("usage", "input_tokens"),
-        output_tokens=result.count("usage", "output_tokens"),
-    )
+    trouble = troubles.classify_error(message, result.count("api_error_status"))
+    return message or "an error without a message", trouble
 
 
 def _sum_usage(result: JsonEvent) -> Usage:
@@ -96,22 +87,12 @@ def _sum_usage(result: JsonEvent) -> Usage:
 
 def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:
     """Yield the files of tool calls that succeeded."""
-    results = [
-        block
-        for event in found
-        if event.text("type") == "user"
-        for block in event.items("message", "content")
-    ]
+    results = _list_blocks(found, "user")
     done = {block.text("tool_use_id") for block in results if not block.is_true("is_error")}
-    for event in found:
-        if event.text("type") == "assistant":
-            for block in event.items("message", "content"):
-                if (
-                    block.text("type") == "tool_use"
-                    and block.text("id") in done
-                    and (path := _tool_path(block))
-                ):
-                    yield path
+    for block in _list_blocks(found, "assistant"):
+        used = block.type == "tool_use" and block.text("id") in done
+        if used and (path := _tool_path(block)):
+            yield path
 
 
 def _tool_path(block: JsonEvent) -> str:

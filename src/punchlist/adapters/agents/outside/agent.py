@@ -5,10 +5,10 @@ import time
 from hashlib import sha256
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.agents.cli_agent import AgentSetup
-from punchlist.adapters.agents.outside.mailbox import MailAnswer, Mailbox
+from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply, Task
 
@@ -16,28 +16,16 @@ NO_MAILBOX = "it is asked in a run only: it comes for its tasks by itself (punch
 _PAUSE = 0.2
 
 
-class _WaitResult(Struct, frozen=True):
-    """The answer, or why there is none."""
-
-    answer: MailAnswer | None = None
-    failed: str = ""
-    trouble: AgentTrouble | None = None
-
-
 class OutsideAgent:
     """`silence` limits the seconds a task waits untaken, `timeout` the seconds it is taken.
 
-    Cancelled, it leaves the task in place: the agent may work on, and its answer counts after a
-    resume.
+    Cancelled, it leaves the task: the agent may work on, and its answer counts after a resume.
     """
 
-    def __init__(self, seat: AgentSetup) -> None:
-        self._seat = seat
-        self._box = Mailbox(seat.place.mail) if seat.place.mail is not None else None
-
-    @property
-    def name(self) -> str:
-        return self._seat.name
+    def __init__(self, setup: AgentSetup) -> None:
+        self.name = setup.name
+        self._settings = setup.settings
+        self._box = Mailbox(setup.place.mail) if setup.place.mail is not None else None
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         if self._box is None:
@@ -45,18 +33,11 @@ class OutsideAgent:
         began = time.monotonic()
         task = _make_task(self.name, ask)
         with self._box.post_task(task):
-            waited = await self._wait_answer(self._box, task, hear)
-        answer = waited.answer
-        return Reply(
-            agent=self.name,
-            text=answer.text if answer else "",
-            usage=Usage(seconds=time.monotonic() - began),
-            failed=waited.failed,
-            trouble=waited.trouble,
-            transcript=self._box.answer_name(task.id) if answer else "",
-        )
+            reply = await self._wait_answer(self._box, task, hear)
+        return replace(reply, usage=Usage(seconds=time.monotonic() - began))
 
-    async def _wait_answer(self, box: Mailbox, task: Task, hear: Hear) -> _WaitResult:
+    async def _wait_answer(self, box: Mailbox, task: Task, hear: Hear) -> Reply:
+        """Return the answer, or a failure at the time limit."""
         idle = busy = 0.0
         last, who = time.monotonic(), ""
         hear(f"task {task.id} waits for {self.name}")
@@ -67,33 +48,30 @@ class OutsideAgent:
             if holder and holder.run != who:
                 hear(f"task {task.id} was taken by {holder.run}")
             who = holder.run if holder else ""
-            if failed := self._check_limits(idle, busy):
-                answer = box.withdraw(task.id, failed.failed)
-                return _WaitResult(answer) if answer else failed
+            if failure := self._check_limits(idle, busy):
+                answer = box.withdraw(task.id, failure.failed)
+                if answer is None:
+                    return failure
+                break
             await asyncio.sleep(_PAUSE)
-        return _WaitResult(answer)
+        return Reply(agent=self.name, text=answer.text, transcript=box.answer_name(task.id))
 
-    def _check_limits(self, idle: float, busy: float) -> _WaitResult | None:
-        settings = self._seat.settings
-        if settings.silence and idle > settings.silence:
-            return _WaitResult(
-                failed=f"silent: no client worked on the task for {settings.silence:g} s",
-                trouble=AgentTrouble.SILENT,
-            )
-        if settings.timeout and busy > settings.timeout:
-            return _WaitResult(
-                failed=f"timed out: taken, and not answered in {settings.timeout:g} s",
-                trouble=AgentTrouble.TIMEOUT,
-            )
+    def _check_limits(self, idle: float, busy: float) -> Reply | None:
+        silence, timeout = self._settings.silence, self._settings.timeout
+        if silence and idle > silence:
+            failed = f"silent: no client worked on the task for {silence:g} s"
+            return Reply(agent=self.name, failed=failed, trouble=AgentTrouble.SILENT)
+        if timeout and busy > timeout:
+            failed = f"timed out: taken, and not answered in {timeout:g} s"
+            return Reply(agent=self.name, failed=failed, trouble=AgentTrouble.TIMEOUT)
         return None
 
 
 def _make_task(name: str, ask: Ask) -> Task:
-    whole = msgspec.json.encode(
-        (name, ask.label, ask.role, ask.prompt, ask.writes, ask.schema), order="deterministic"
-    )
+    question = (name, ask.label, ask.role, ask.prompt, ask.writes, ask.schema)
+    digest = sha256(msgspec.json.encode(question, order="deterministic")).hexdigest()
     return Task(
-        id=sha256(whole).hexdigest()[:12],
+        id=digest[:12],
         agent=name,
         role=ask.role,
         label=ask.label,

@@ -12,8 +12,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.store.atomic_write import write_atomic
-from punchlist.adapters.store.errors import make_store_error
+from punchlist.adapters.store.atomic_write import store_file
 from punchlist.adapters.store.lease import Lease, LeaseHolder, find_path_holder
 from punchlist.errors import AlreadyRunning
 from punchlist.model.ledger import codec as wire
@@ -24,7 +23,7 @@ _TASK, _PROMPT, _ANSWER, _GONE = "task.json", "prompt.md", "answer.json", "withd
 _TAKEN, _ASKING, _GATE = "taken.lock", "asking.lock", "gate.lock"
 _LARGEST = 64 << 20
 _LONGEST_ANSWER = 10_000_000
-"""Characters. More than this is refused of other agents, too."""
+"""In characters; longer answers are refused from other agents, too."""
 T = TypeVar("T")
 
 
@@ -36,9 +35,7 @@ class MailAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Mailbox:
-    """The tasks of one run. One file lock marks a waiting run, another the agent that has taken the
-    task.
-    """
+    """The tasks of one run; file locks mark a waiting run and the agent that took a task."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -52,32 +49,28 @@ class Mailbox:
                     self.withdraw(other.id, "it was asked in other words")
             (self._folder / task.id / _GONE).unlink(missing_ok=True)
             if self._read_file(task.id, _TASK, Task) != task:
-                _write_bytes(self.prompt_path(task.id), task.prompt.encode("utf-8", "replace"))
+                store_file(self.prompt_path(task.id), task.prompt.encode("utf-8", "replace"))
                 self._write_file(task.id, _TASK, task)
             yield
 
     def list_open(self, agent: str) -> tuple[Task, ...]:
         """Return the agent's tasks that a run waits for and that have no answer, by label."""
-        # Looked at again and again, so what is over is told by a file's name, and only what is left
-        # is read.
+        # Called often, so tasks that are done are known by a file's name, and only others are read.
         names = [
             name
             for name in self._task_names()
-            if not (self._folder / name / _ANSWER).exists() and self._is_awaited(name)
+            if not (self._folder / name / _ANSWER).exists()
+            and find_path_holder(self._folder / name / _ASKING)
         ]
-        found = (
-            task for name in names if (task := self.find(name)) is not None and task.agent == agent
-        )
+        found = (task for task in map(self.find, names) if task and task.agent == agent)
         return tuple(sorted(found, key=lambda task: task.label))
 
     def find(self, name: str) -> Task | None:
         """Return a task that is not withdrawn, answered or not; None if its id does not match."""
-        task = (
-            self._read_file(name, _TASK, Task)
-            if NAME.fullmatch(name) and not self.withdrawal_reason(name)
-            else None
-        )
-        return task if task is not None and task.id == name else None
+        if not NAME.fullmatch(name) or self.withdrawal_reason(name):
+            return None
+        task = self._read_file(name, _TASK, Task)
+        return task if task and task.id == name else None
 
     def withdrawal_reason(self, name: str) -> str:
         """Return why the task was withdrawn, or ''."""
@@ -129,23 +122,20 @@ class Mailbox:
         """Return the answer's path relative to the run's folder."""
         return f"{self._folder.name}/{name}/{_ANSWER}"
 
-    def _is_awaited(self, name: str) -> bool:
-        return find_path_holder(self._folder / name / _ASKING) is not None
-
     def _task_names(self) -> list[str]:
         return sorted(path.parent.name for path in self._folder.glob(f"*/{_TASK}"))
 
     def _list_tasks(self) -> list[Task]:
-        return [task for name in self._task_names() if (task := self.find(name)) is not None]
+        return [task for task in map(self.find, self._task_names()) if task]
 
     def _read_file(self, name: str, file: str, kind: type[T]) -> T | None:
         try:
             return wire.decode(_read_bytes(self._folder / name / file), kind)
         except (OSError, msgspec.MsgspecError, RecursionError):
-            return None  # what is not whole, or not ours, is not there
+            return None
 
     def _write_file(self, name: str, file: str, content: object) -> None:
-        _write_bytes(self._folder / name / file, wire.encode(content))
+        store_file(self._folder / name / file, wire.encode(content))
 
     @contextmanager
     def _lock_task(self, name: str) -> Iterator[None]:
@@ -157,13 +147,6 @@ class Mailbox:
         finally:
             fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    try:
-        write_atomic(path, content)
-    except OSError as error:
-        raise make_store_error(error, path, "written") from error
 
 
 def _read_bytes(path: Path) -> bytes:

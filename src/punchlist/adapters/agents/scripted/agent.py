@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from punchlist.adapters.agents.cli_agent import AgentSetup
 from punchlist.adapters.agents.scripted.placeholders import fill_line, is_match
 from punchlist.adapters.agents.scripted.script import (
+    Failure,
     Script,
     ScriptEdit,
     ScriptLine,
@@ -41,13 +42,9 @@ class ScriptedAgent:
         self._lines = script.lines
         self._log = log
         self._timeout = timeout
-        # By role, because every role has an agent of its own; and a run that was killed and goes on
-        # has used what it has used.
-        self._used = Counter(
-            (call.role, call.line)
-            for call in (read_calls(log) if log else ())
-            if call.agent == name
-        )
+        # By role: each has its own agent. From the log: a run that was killed may go on.
+        calls = read_calls(log) if log else []
+        self._used = Counter((call.role, call.line) for call in calls if call.agent == name)
 
     @classmethod
     def open(
@@ -55,46 +52,38 @@ class ScriptedAgent:
     ) -> "ScriptedAgent":
         """Load the script at `path`. `log` is used if the script names none."""
         script = load_script(path)
-        return cls(
-            script, name=name, log=path.parent / script.log if script.log else log, timeout=timeout
-        )
+        log = path.parent / script.log if script.log else log
+        return cls(script, name=name, log=log, timeout=timeout)
 
     @classmethod
-    def from_setup(cls, seat: AgentSetup) -> "ScriptedAgent":
-        if not seat.settings.script:
-            hint = (
-                f'[agent.{seat.name}] script = "agent.json"; docs/guides/scripted-agent.md has the'
-                " format"
-            )
-            raise SettingsError(f"agent.{seat.name}.script: there is no script to play", hint=hint)
-        return cls.open(
-            Path(seat.settings.script).expanduser(), name=seat.name, timeout=seat.settings.timeout
-        )
+    def from_setup(cls, setup: AgentSetup) -> "ScriptedAgent":
+        name, settings = setup.name, setup.settings
+        if not settings.script:
+            form = "docs/guides/scripted-agent.md has the format"
+            hint = f'[agent.{name}] script = "agent.json"; {form}'
+            raise SettingsError(f"agent.{name}.script: there is no script to play", hint=hint)
+        return cls.open(Path(settings.script).expanduser(), name=name, timeout=settings.timeout)
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         began = time.monotonic()
-        number = next(
-            (
-                n
-                for n, line in enumerate(self._lines)
-                if self._is_free(n, ask) and is_match(line, ask)
-            ),
-            -1,
-        )
+        number = self._find_line(ask)
         if number < 0:
             text = f"the script has no line for role {ask.role!r}, label {ask.label!r}"
             reply = Reply(agent=self.name, failed=text, trouble=AgentTrouble.OTHER)
         else:
             reply = await self._try_line(number, ask, hear)
         if self._log:
-            _append_call(
-                self._log, ScriptedCall(self.name, ask.role, ask.label, number, reply.failed)
-            )
+            call = ScriptedCall(self.name, ask.role, ask.label, number, reply.failed)
+            _append_call(self._log, call)
         return replace(reply, usage=replace(reply.usage, seconds=time.monotonic() - began))
 
-    def _is_free(self, number: int, ask: Ask) -> bool:
-        times = self._lines[number].times
-        return not times or self._used[ask.role, number] < times
+    def _find_line(self, ask: Ask) -> int:
+        """Return the number of the first line that matches and is not used up, or -1."""
+        for number, line in enumerate(self._lines):
+            free = not line.times or self._used[ask.role, number] < line.times
+            if free and is_match(line, ask):
+                return number
+        return -1
 
     async def _try_line(self, number: int, ask: Ask, hear: Hear) -> Reply:
         self._used[ask.role, number] += 1
@@ -102,10 +91,9 @@ class ScriptedAgent:
             async with asyncio.timeout(self._timeout or None):
                 return await self._play_line(self._lines[number], ask, hear)
         except TimeoutError:
-            text = f"timed out after {self._timeout:g} s"
-            return Reply(
-                agent=self.name, session=ask.session, failed=text, trouble=AgentTrouble.TIMEOUT
-            )
+            failed = f"timed out after {self._timeout:g} s"
+            trouble = AgentTrouble.TIMEOUT
+            return Reply(agent=self.name, session=ask.session, failed=failed, trouble=trouble)
         except asyncio.CancelledError:
             self._used[ask.role, number] -= 1
             raise
@@ -113,22 +101,21 @@ class ScriptedAgent:
     async def _play_line(self, line: ScriptLine, ask: Ask, hear: Hear) -> Reply:
         for piece in list_texts(line.say):
             hear(piece)
-        done = fill_line(line, ask)
-        stuck = (
-            await asyncio.to_thread(_apply_edits, ask.folder, done.edits)
-            if ask.writes or line.disobey
-            else ""
-        )
+        filled = fill_line(line, ask)
+        failure = line.fail
+        if ask.writes or line.disobey:
+            error = await asyncio.to_thread(_apply_edits, ask.folder, filled.edits)
+            failure = failure or (Failure(error) if error else None)
         await asyncio.sleep(line.seconds)
-        failed = line.fail.text if line.fail else stuck
+        failed = failure.text if failure else ""
         return Reply(
             agent=self.name,
-            text="" if failed or done.answer is None else _encode_answer(done.answer),
+            text="" if failed or filled.answer is None else _encode_answer(filled.answer),
             session=line.session or ask.session,
             usage=line.usage,
             failed=failed,
-            trouble=line.fail.trouble if line.fail else AgentTrouble.OTHER if stuck else None,
-            retry_after=line.fail.retry_after if line.fail else 0,
+            trouble=failure.trouble if failure else None,
+            retry_after=failure.retry_after if failure else 0,
             opened=line.opened,
         )
 
@@ -166,8 +153,8 @@ def _apply_edits(folder: Path, edits: tuple[ScriptEdit, ...]) -> str:
         try:
             if not path.resolve().is_relative_to(folder.resolve()):
                 return f"the script's edit of {edit.path} leads out of the folder"
-            if stuck := _apply_edit(path, edit):
-                return f"the script's edit of {edit.path}: {stuck}"
+            if failed := _apply_edit(path, edit):
+                return f"the script's edit of {edit.path}: {failed}"
         except (OSError, UnicodeDecodeError) as error:
             return f"the script's edit of {edit.path}: {error}"
     return ""
@@ -187,9 +174,7 @@ def _apply_edit(path: Path, edit: ScriptEdit) -> str:
 
 
 def _edit_text(before: str, edit: ScriptEdit) -> str | None:
-    """Return the new content; None if the text to replace is missing. An edit that was already made
-    before a kill is fine.
-    """
+    """Return the new content, also if the edit was made before; None if its text is missing."""
     if edit.content is not None:
         return edit.content
     if edit.append is not None:

@@ -62,9 +62,7 @@ def fill_line(line: ScriptLine, ask: Ask) -> FilledLine:
 def _apply_fixes(
     line: ScriptLine, prompt: str
 ) -> tuple[list[dict[str, Any]], tuple[ScriptEdit, ...]]:
-    """Return the reports and edits of the line's fixes; items matched by a `when` are not among the
-    others.
-    """
+    """Return the reports and edits of the line's fixes; those with a `when` choose items first."""
     left = list(find_codes(prompt))
     reports: list[dict[str, Any]] = []
     edits: list[ScriptEdit] = []
@@ -82,21 +80,17 @@ def _apply_fixes(
 
 
 def match_items(text: str, prompt: str) -> tuple[str, ...]:
-    """Return the codes that `text` is about: it is under their headings, or else nearest behind the
-    code, because a title follows its code.
-    """
+    """Return the codes with `text` under their heading, else those it follows most closely."""
     if sections := _split_sections(prompt):
         return tuple(code for code, section in sections.items() if text in section)
     near: dict[str, int] = {}
     marks = list(_CODE.finditer(prompt))
     at = prompt.find(text)
     while at >= 0:
-        before = next((mark for mark in reversed(marks) if mark.end() <= at), None) or next(
-            iter(marks), None
-        )
-        if before is not None:
-            distance = abs(at - before.end())
-            near[before[0]] = min(distance, near.get(before[0], distance))
+        before = [mark for mark in marks if mark.end() <= at][-1:] or marks[:1]
+        for code in before:
+            distance = abs(at - code.end())
+            near[code[0]] = min(distance, near.get(code[0], distance))
         at = prompt.find(text, at + 1)
     return tuple(code for code, distance in near.items() if distance == min(near.values()))
 

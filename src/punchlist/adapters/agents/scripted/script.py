@@ -32,27 +32,18 @@ class ScriptEdit(Struct, frozen=True, forbid_unknown_fields=True, rename={"by": 
     delete: bool = False
 
     def __post_init__(self) -> None:
-        where = PurePosixPath(self.path)
-        if not self.path or where.is_absolute() or ".." in where.parts:
-            raise ValueError(
-                f"`path` must lead to a file below the folder, and {self.path!r} does not"
-            )
-        done = [
-            self.content is not None,
-            self.append is not None,
-            self.replace is not None,
-            self.delete,
-        ]
-        if sum(done) != 1:
-            raise ValueError(
-                "an edit needs exactly one of `content`, `append`, `replace` and `delete`"
-            )
+        path = PurePosixPath(self.path)
+        if not self.path or path.is_absolute() or ".." in path.parts:
+            why = f"`path` must lead to a file below the folder, and {self.path!r} does not"
+            raise ValueError(why)
+        texts = (self.content, self.append, self.replace)
+        if sum(text is not None for text in texts) + self.delete != 1:
+            why = "an edit needs exactly one of `content`, `append`, `replace` and `delete`"
+            raise ValueError(why)
 
 
 class ScriptFix(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done about items whose prompt section has the text `when`; without `when`, about all
-    others.
-    """
+    """What is done about items with the text `when` in the prompt; without it, about all others."""
 
     when: str = ""
     edits: tuple[ScriptEdit, ...] = ()
@@ -91,8 +82,7 @@ class ScriptLine(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Script(Struct, frozen=True, forbid_unknown_fields=True):
     lines: tuple[ScriptLine, ...]
     log: str = ""
-    """A file, relative to the script, that gets a line of JSON for every ask that came to an end.
-    """
+    """A file, relative to the script, that gets a line of JSON for every finished ask."""
 
 
 def load_script(path: Path) -> Script:
@@ -102,21 +92,18 @@ def load_script(path: Path) -> Script:
         return msgspec.convert({"lines": value} if isinstance(value, list) else value, Script)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$")
-        raise SettingsError(
-            f"{path}: {place.strip('.`') or 'script'}: {message}", hint=_HINT
-        ) from error
+        where = place.strip(".`") or "script"
+        raise SettingsError(f"{path}: {where}: {message}", hint=_HINT) from error
 
 
 def _parse_file(path: Path) -> object:
+    toml = path.suffix == ".toml"
     try:
         raw = path.read_bytes()
-        return tomllib.loads(raw.decode()) if path.suffix == ".toml" else msgspec.json.decode(raw)
+        return tomllib.loads(raw.decode()) if toml else msgspec.json.decode(raw)
     except OSError as error:
-        raise SettingsError(
-            f"{path}: cannot be read: {error.strerror}",
-            hint="`script` in the agent's settings must name a script",
-        ) from error
+        hint = "`script` in the agent's settings must name a script"
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}", hint=hint) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.DecodeError) as error:
-        raise SettingsError(
-            f"{path}: not {'TOML' if path.suffix == '.toml' else 'JSON'}: {error}", hint=_HINT
-        ) from error
+        form = "TOML" if toml else "JSON"
+        raise SettingsError(f"{path}: not {form}: {error}", hint=_HINT) from error

@@ -2,7 +2,7 @@
 
 import re
 
-import msgspec
+from msgspec.structs import replace
 
 from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources
@@ -28,9 +28,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 def parse(
     output: bytes, sources: Sources, tool: str = "lines", severity: Severity | None = None
 ) -> Analysis:
-    """Parse each line that names a place as a finding, with indented lines as its detail; all other
-    lines become one refusal.
-    """
+    """Parse lines that name a place, with the indented lines below; refuse all others as one."""
     notes: list[RawFinding] = []
     odd: list[str] = []
     below = False
@@ -40,24 +38,14 @@ def parse(
         if found:
             notes.append(_make_note(found, severity))
         elif below and line.strip():
-            notes[-1] = msgspec.structs.replace(
-                notes[-1], detail=f"{notes[-1].detail}\n{line.strip()}".strip()
-            )
+            detail = f"{notes[-1].detail}\n{line.strip()}".strip()
+            notes[-1] = replace(notes[-1], detail=detail)
         elif line.strip():
             odd.append(line)
-    findings = tuple(
-        sources.make_finding(tool, number, note) for number, note in enumerate(notes, 1)
-    )
-    refused = (
-        (
-            RefusedEntry(
-                tool, shorten_raw("\n".join(odd).encode()), "these lines name no file and line"
-            ),
-        )
-        if odd
-        else ()
-    )
-    return Analysis(findings=findings, refused=refused)
+    findings = (sources.make_finding(tool, number, note) for number, note in enumerate(notes, 1))
+    raw = shorten_raw("\n".join(odd).encode())
+    refused = (RefusedEntry(tool, raw, "these lines name no file and line"),) if odd else ()
+    return Analysis(findings=tuple(findings), refused=refused)
 
 
 def _make_note(found: re.Match[str], severity: Severity | None) -> RawFinding:

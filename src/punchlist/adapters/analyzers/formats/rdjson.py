@@ -87,12 +87,8 @@ def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
 def parse_dialect(output: bytes, sources: Sources, tool: str, dialect: RdjsonDialect) -> Analysis:
     """Parse one document of the dialect. Raise msgspec.DecodeError if it is not one."""
     document = decode_json(output, RdjsonDocument)
-    return collect_findings(
-        tool,
-        document.diagnostics or (),
-        _RdjsonReader(sources, dialect, document).make_note,
-        sources,
-    )
+    reader = _RdjsonReader(sources, dialect, document)
+    return collect_findings(tool, document.diagnostics or (), reader.make_note, sources)
 
 
 def parse_lines(output: bytes, sources: Sources, tool: str = "rdjsonl") -> Analysis:
@@ -101,9 +97,8 @@ def parse_lines(output: bytes, sources: Sources, tool: str = "rdjsonl") -> Analy
         entries = [msgspec.json.decode(output, type=msgspec.Raw)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         entries = [msgspec.Raw(line) for line in output.splitlines() if line.strip()]
-    return collect_findings(
-        tool, entries, _RdjsonReader(sources, STANDARD, RdjsonDocument([])).make_note, sources
-    )
+    reader = _RdjsonReader(sources, STANDARD, RdjsonDocument([]))
+    return collect_findings(tool, entries, reader.make_note, sources)
 
 
 class _RdjsonReader:
@@ -125,10 +120,8 @@ class _RdjsonReader:
         word = _severity_word(entry.severity) or _severity_word(self._document.severity)
         rank = self._dialect.ranks.get(word.casefold())
         severity, odd = (rank, "") if rank else rank_severity(word)
-        origin, code = (
-            entry.source or self._document.source or RdjsonName(),
-            entry.code or RdjsonName(),
-        )
+        origin = entry.source or self._document.source or RdjsonName()
+        code = entry.code or RdjsonName()
         fix, lost = self._make_fix(entry, path, positions)
         return RawFinding(
             path=path,
@@ -153,11 +146,9 @@ class _RdjsonReader:
             return None
         if positions is None:
             return column
-        return (
-            positions.convert_column(line, column - 1, UTF8)
-            if self._dialect.bytewise
-            else positions.skip_mark(line, column)
-        )
+        if self._dialect.bytewise:
+            return positions.convert_column(line, column - 1, UTF8)
+        return positions.skip_mark(line, column)
 
     def _make_fix(
         self, entry: Diagnostic, path: str, positions: Positions | None
@@ -166,10 +157,8 @@ class _RdjsonReader:
         suggestions = entry.suggestions or []
         if len(suggestions) > 1 and not self._dialect.one_fix:
             return None, (ALTERNATIVES,)
-        return make_fix(
-            [self._make_splice(path, suggestion, positions) for suggestion in suggestions],
-            Safety.UNSAFE,
-        )
+        splices = [self._make_splice(path, suggestion, positions) for suggestion in suggestions]
+        return make_fix(splices, Safety.UNSAFE)
 
     def _make_splice(
         self, path: str, suggestion: RdjsonSuggestion, positions: Positions | None

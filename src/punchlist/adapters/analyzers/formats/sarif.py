@@ -48,7 +48,7 @@ def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     if log.version and not log.version.startswith("2."):
         return Analysis(failed=f"{tool} is SARIF {log.version}; 2.1.0 is read")
     if not log.runs:
-        return Analysis(failed=f"{tool} has no runs: nothing says that anyone looked")
+        return Analysis(failed=f"{tool} has no runs: nothing says that a tool looked")
     return join_analyses(tool, [_read_run(tool, bytes(raw), sources) for raw in log.runs])
 
 
@@ -57,14 +57,11 @@ def _read_run(tool: str, raw: bytes, sources: Sources) -> Analysis:
         run = decode_json(raw, SarifRun, strict=False)
     except msgspec.DecodeError as error:
         return _salvage_run(tool, raw, sources, str(error))
-    analysis = collect_findings(
-        tool, run.results or (), _SarifReader(run, sources).make_note, sources
-    )
-    analysis = replace(
-        analysis, unread=(*analysis.unread, *_unread_files(run, SarifPlaces(run, sources)))
-    )
+    reader = _SarifReader(run, sources)
+    analysis = collect_findings(tool, run.results or (), reader.make_note, sources)
+    unread = (*analysis.unread, *_unread_files(run, SarifPlaces(run, sources)))
     doubt = _doubt_reason(run)
-    return replace(analysis, failed=f"{tool}: {doubt}") if doubt else analysis
+    return replace(analysis, unread=unread, failed=f"{tool}: {doubt}" if doubt else analysis.failed)
 
 
 def _unread_files(run: SarifRun, places: SarifPlaces) -> Iterator[str]:
@@ -92,20 +89,16 @@ def _doubt_reason(run: SarifRun) -> str:
     """Return why missing results of the run prove nothing, or ''."""
     driver = run.tool.driver.name or "a tool"
     if run.results is None:
-        # The standard keeps "there was nothing" (an empty list) apart from "nobody looked" (none).
+        # In the standard an empty list means "no results", and no list "the tool did not run".
         return f"{driver} gave no list of results: nothing says that it looked"
-    failed = next(
-        (call for call in run.invocations or () if call.execution_successful is False), None
-    )
-    if failed is None:
-        return ""
-    why = f": {failed.exit_code_description}" if failed.exit_code_description else ""
-    return f"{driver} says itself that its run did not succeed{why}"
+    for call in run.invocations or ():
+        if call.execution_successful is False:
+            why = f": {call.exit_code_description}" if call.exit_code_description else ""
+            return f"{driver} says itself that its run did not succeed{why}"
+    return ""
 
 
 class _SarifReader:
-    """Parses the results of one run."""
-
     def __init__(self, run: SarifRun, sources: Sources) -> None:
         self._tool = run.tool.driver.name
         self._rules = SarifRules(run.tool)
@@ -147,10 +140,10 @@ class _SarifReader:
         text = self._rules.render_message(result.message, rule) if result.message else ""
         if text.strip() or rule is None:
             return text
-        described = (rule.short_description, rule.full_description)
-        return next(
-            (message.text for message in described if message and message.text), rule.name or ""
-        )
+        for message in (rule.short_description, rule.full_description):
+            if message and message.text:
+                return message.text
+        return rule.name or ""
 
 
 def _decode_result(raw: bytes) -> tuple[SarifResult, str]:
@@ -169,11 +162,8 @@ def _rank_result(result: SarifResult, rule: Rule | None) -> tuple[Severity, str,
     """Return severity, its word, and what is odd; a security score goes before the level."""
     score = _security_score(result.properties or {}, (rule.properties if rule else None) or {})
     if score is not None:
-        return (
-            next(rank for least, rank in _SCORES if score >= least),
-            f"security-severity {score:g}",
-            "",
-        )
+        severity = next(rank for least, rank in _SCORES if score >= least)
+        return severity, f"security-severity {score:g}", ""
     configured = rule.default_configuration.level if rule and rule.default_configuration else None
     word = result.level or configured or ("note" if result.kind == "informational" else "warning")
     severity, odd = rank_severity(word)
@@ -182,9 +172,9 @@ def _rank_result(result: SarifResult, rule: Rule | None) -> tuple[Severity, str,
 
 def _security_score(*bags: dict[str, object]) -> float | None:
     for bag in bags:
-        said = bag.get("security-severity")
+        value = bag.get("security-severity")
         try:
-            score = float(said) if isinstance(said, (str, int, float)) else -1.0
+            score = float(value) if isinstance(value, (str, int, float)) else -1.0
         except ValueError:
             continue
         if score >= 0:

@@ -1,29 +1,19 @@
-"""Locations in SARIF: URIs below another machine's bases, regions in lines or characters, and
-fixes.
-"""
+"""Locations in SARIF: URIs below another machine's bases, regions in lines or characters, fixes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from posixpath import join
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from punchlist.adapters.formats.sarif import (
-    ArtifactLocation,
-    PhysicalLocation,
-    Region,
-    SarifFix,
-    SarifLocation,
-    SarifReplacement,
-    SarifResult,
-    SarifRun,
-)
+from punchlist.adapters.formats import sarif
+from punchlist.adapters.formats.sarif import ArtifactLocation
 from punchlist.intake.source_files import Sources, make_fix
-from punchlist.model.finding import finding as model
+from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.patch.text_positions import UTF16, Positions
 
 _DEEPEST = 10
-"""Bases may stand on bases; a circle of them is a mistake of the report."""
+"""A base may name another base; a report may have a cycle of them."""
 _NOT_TEXT = "its fix is not a plain replacement of text and was left out"
 _SHOWN = 5
 
@@ -39,41 +29,32 @@ class SarifSpot(Struct, frozen=True):
 class SarifPlaces:
     """Resolves the locations of one run against the tree."""
 
-    def __init__(self, run: SarifRun, sources: Sources) -> None:
+    def __init__(self, run: sarif.SarifRun, sources: Sources) -> None:
         self._sources = sources
         self._bases = run.original_uri_base_ids or {}
         self._artifacts = run.artifacts or []
         self._utf16 = run.column_kind == "utf16CodeUnits"
         self._paths: dict[ArtifactLocation, str] = {}
 
-    def locate(self, result: SarifResult) -> tuple[SarifSpot, list[str]]:
+    def locate(self, result: sarif.SarifResult) -> tuple[SarifSpot, list[str]]:
         """Return the result's first place, and the others as texts."""
-        places = [
-            place for location in result.locations or () if (place := location.physical_location)
-        ]
-        spots = [self._make_spot(place) for place in places]
+        spots = [self._make_spot(place) for place in _physical(result.locations or ())]
+        if not spots:
+            return SarifSpot(), []
+        first, *others = spots
         elsewhere = [
-            f"{spot.path}:{spot.line}" if spot.line else spot.path for spot in spots[1 : _SHOWN + 1]
+            f"{spot.path}:{spot.line}" if spot.line else spot.path for spot in others[:_SHOWN]
         ]
-        more = len(spots) - 1 - _SHOWN
-        return (spots[0] if spots else SarifSpot()), [
-            *elsewhere,
-            *([f"{more} more places"] if more > 0 else []),
-        ]
+        if len(others) > _SHOWN:
+            elsewhere.append(f"{len(others) - _SHOWN} more places")
+        return first, elsewhere
 
-    def list_files(self, locations: Sequence[SarifLocation]) -> list[str]:
+    def list_files(self, locations: Sequence[sarif.SarifLocation]) -> list[str]:
         """Return the tracked files at the locations; '' if none is named."""
-        named = [
-            place.artifact_location
-            for location in locations
-            if (place := location.physical_location)
-        ]
-        return [
-            self._sources.tracked_path(self._find_path(each or ArtifactLocation()))
-            for each in named
-        ] or [""]
+        paths = [self._find_path(place.artifact_location) for place in _physical(locations)]
+        return [self._sources.tracked_path(path) for path in paths] or [""]
 
-    def find_fix(self, result: SarifResult) -> tuple[model.Fix | None, tuple[str, ...]]:
+    def find_fix(self, result: sarif.SarifResult) -> tuple[Fix | None, tuple[str, ...]]:
         """Return the first fix that is a plain text replacement and fits, or a mark why not."""
         lost: tuple[str, ...] = ()
         for fix in result.fixes or ():
@@ -82,8 +63,8 @@ class SarifPlaces:
                 return found, ()
         return None, lost
 
-    def _make_fix(self, fix: SarifFix) -> tuple[model.Fix | None, tuple[str, ...]]:
-        splices: list[model.Splice | None] = []
+    def _make_fix(self, fix: sarif.SarifFix) -> tuple[Fix | None, tuple[str, ...]]:
+        splices: list[Splice | None] = []
         for change in fix.artifact_changes:
             path = self._find_path(change.artifact_location)
             for replacement in change.replacements:
@@ -91,86 +72,72 @@ class SarifPlaces:
                     return None, (_NOT_TEXT,)
                 splices.append(self._make_splice(path, replacement))
         title = fix.description.text if fix.description else None
-        return make_fix(splices, model.Safety.UNSAFE, title or "")
+        return make_fix(splices, Safety.UNSAFE, title or "")
 
-    def _make_splice(self, path: str, replacement: SarifReplacement) -> model.Splice | None:
+    def _make_splice(self, path: str, replacement: sarif.SarifReplacement) -> Splice | None:
         positions = self._sources.reported_positions(path)
         if positions is None:
             return None
         start, end = self._find_span(positions, replacement.deleted_region)
         content = replacement.inserted_content
-        return self._sources.make_splice(
-            path, start, end, (content.text if content else None) or ""
-        )
+        text = content.text if content else None
+        return self._sources.make_splice(path, start, end, text or "")
 
-    def _find_span(self, positions: Positions, region: Region) -> tuple[int | None, int | None]:
+    def _find_span(
+        self, positions: Positions, region: sarif.Region
+    ) -> tuple[int | None, int | None]:
         if region.start_line is None:
-            if region.char_offset is None:
+            first = region.char_offset
+            if first is None:
                 return None, None
-            return self._char_offset(positions, region.char_offset), self._char_offset(
-                positions, region.char_offset + (region.char_length or 0)
-            )
-        start = positions.offset(
-            region.start_line,
-            self._char_column(positions, region.start_line, region.start_column) or 1,
-        )
+            end = first + (region.char_length or 0)
+            return self._char_offset(positions, first), self._char_offset(positions, end)
+        start = self._find_offset(positions, region.start_line, region.start_column)
         last = region.end_line or region.start_line
         if region.end_column is None:
             return start, positions.line_end(last)
-        return start, positions.offset(
-            last, self._char_column(positions, last, region.end_column) or 1
-        )
+        return start, self._find_offset(positions, last, region.end_column)
+
+    def _find_offset(self, positions: Positions, line: int, column: int | None) -> int | None:
+        return positions.offset(line, self._char_column(positions, line, column) or 1)
 
     def _char_offset(self, positions: Positions, offset: int) -> int | None:
         return positions.convert_offset(offset, UTF16) if self._utf16 else offset
 
-    def _char_column(self, positions: Positions, line: int, column: int | None) -> int | None:
-        if column is None or column < 1 or not self._utf16:
+    def _char_column(
+        self, positions: Positions | None, line: int, column: int | None
+    ) -> int | None:
+        if positions is None or column is None or column < 1 or not self._utf16:
             return column
         return positions.convert_column(line, column - 1, UTF16)
 
-    def _make_spot(self, place: PhysicalLocation) -> SarifSpot:
-        path = self._find_path(place.artifact_location or ArtifactLocation())
-        region = place.region or Region()
+    def _make_spot(self, place: sarif.PhysicalLocation) -> SarifSpot:
+        path = self._find_path(place.artifact_location)
+        region = place.region or sarif.Region()
         positions = self._sources.reported_positions(path)
-        if region.start_line is None or region.start_line < 1:
-            line = None
-            if (
-                positions
-                and region.char_offset is not None
-                and 0 <= region.char_offset <= len(positions.text)
-            ):
-                line, _ = positions.find_place(
-                    self._char_offset(positions, region.char_offset) or 0
-                )
-            return SarifSpot(path, line)
-        last = region.end_line or region.start_line
-        if positions is None:
-            return SarifSpot(
-                path, region.start_line, region.end_line, region.start_column, region.end_column
-            )
-        column = self._char_column(positions, region.start_line, region.start_column)
-        return SarifSpot(
-            path,
-            region.start_line,
-            region.end_line,
-            column,
-            self._char_column(positions, last, region.end_column),
-        )
+        line, end_line = region.start_line, region.end_line
+        if line is None or line < 1:
+            return SarifSpot(path, self._find_line(positions, region.char_offset))
+        column = self._char_column(positions, line, region.start_column)
+        end_column = self._char_column(positions, end_line or line, region.end_column)
+        return SarifSpot(path, line, end_line, column, end_column)
 
-    def _find_path(self, location: ArtifactLocation) -> str:
+    def _find_line(self, positions: Positions | None, offset: int | None) -> int | None:
+        if positions is None or offset is None or not 0 <= offset <= len(positions.text):
+            return None
+        return positions.find_place(self._char_offset(positions, offset) or 0)[0]
+
+    def _find_path(self, location: ArtifactLocation | None) -> str:
+        location = location or ArtifactLocation()
         if location not in self._paths:
             self._paths[location] = self._match_path(location)
         return self._paths[location]
 
     def _match_path(self, location: ArtifactLocation) -> str:
         """Return the first reading of the location that is a file of the tree, else as reported."""
-        if (
-            location.uri is None
-            and location.index is not None
-            and 0 <= location.index < len(self._artifacts)
-        ):
-            location = self._artifacts[location.index].location or ArtifactLocation()
+        index = location.index
+        if location.uri is None and index is not None and 0 <= index < len(self._artifacts):
+            location = self._artifacts[index].location or ArtifactLocation()
         uri = location.uri or ""
         if not uri:
             return ""
@@ -191,11 +158,15 @@ class SarifPlaces:
 
     def _strip_bases(self, uri: str) -> list[str]:
         """Return the parts of an absolute URI below each base: it may be of another machine."""
-        bases = [
-            base.uri for base in self._bases.values() if base.uri and urlsplit(base.uri).scheme
-        ]
+        bases = [base.uri or "" for base in self._bases.values()]
         return [
             uri[len(base) :].lstrip("/")
             for base in bases
-            if uri.startswith(base.rstrip("/") + "/") and len(uri) > len(base)
+            if urlsplit(base).scheme
+            and uri.startswith(base.rstrip("/") + "/")
+            and len(uri) > len(base)
         ]
+
+
+def _physical(locations: Sequence[sarif.SarifLocation]) -> Iterator[sarif.PhysicalLocation]:
+    return (place for location in locations if (place := location.physical_location))

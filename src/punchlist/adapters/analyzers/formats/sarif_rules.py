@@ -5,7 +5,14 @@ import re
 import msgspec
 
 from punchlist.adapters.analyzers.entries import decode_json
-from punchlist.adapters.formats.sarif import Driver, Rule, SarifMessage, SarifResult, SarifTool
+from punchlist.adapters.formats.sarif import (
+    Driver,
+    Rule,
+    RuleReference,
+    SarifMessage,
+    SarifResult,
+    SarifTool,
+)
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\d{1,4})\}")
 _LINK = re.compile(r"(?<!\\)\[((?:\\.|[^\[\]\\]){1,500})\]\([^()\s]{1,2000}\)")
@@ -18,26 +25,20 @@ class SarifRules:
     def __init__(self, tool: SarifTool) -> None:
         self._texts = tool.driver.global_message_strings or {}
         self._driver = _decode_rules(tool.driver)
-        everything = [
-            rule
-            for driver in (tool.driver, *(tool.extensions or ()))
-            for rule in _decode_rules(driver)
-        ]
-        self._by_id = {rule.id: rule for rule in reversed(everything) if rule}
+        rules = [*self._driver]
+        for extension in tool.extensions or ():
+            rules += _decode_rules(extension)
+        self._by_id = {rule.id: rule for rule in reversed(rules) if rule}
 
     def find_rule(self, result: SarifResult) -> tuple[str, Rule | None]:
         """Return the rule's id, and the rule or None."""
-        reference = result.rule
-        said = result.rule_id or (reference.id if reference else None) or ""
-        index = (
-            result.rule_index
-            if result.rule_index is not None
-            else (reference.index if reference else None)
-        )
-        rule = self._by_id.get(said) or self._by_id.get(said.rsplit("/", 1)[0])
+        reference = result.rule or RuleReference()
+        name = result.rule_id or reference.id or ""
+        index = reference.index if result.rule_index is None else result.rule_index
+        rule = self._by_id.get(name) or self._by_id.get(name.rsplit("/", 1)[0])
         if rule is None and index is not None and 0 <= index < len(self._driver):
             rule = self._driver[index]
-        return said or (rule.id if rule else ""), rule
+        return name or (rule.id if rule else ""), rule
 
     def render_message(self, message: SarifMessage, rule: Rule | None) -> str:
         """Return a message as plain text: placeholders filled, links as their words."""
@@ -63,7 +64,7 @@ def _fill_arguments(text: str, arguments: list[str]) -> str:
     if not arguments:
         return text
 
-    def pick_argument(match: "re.Match[str]") -> str:
+    def pick_argument(match: re.Match[str]) -> str:
         if match[1] is None:
             return match[0][0]
         number = int(match[1])

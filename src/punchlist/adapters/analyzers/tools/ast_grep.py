@@ -7,33 +7,23 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.entries import (
-    collect_findings,
+    collect_entries,
     decode_json,
+    list_unread,
     report_parser,
     with_unread,
 )
+from punchlist.adapters.analyzers.formats.byte_spans import ByteSpan, locate_span, make_splice
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources, make_fix
-from punchlist.model.finding.finding import Fix, RefusedEntry, Safety
+from punchlist.model.finding.finding import Fix, Safety
 from punchlist.model.finding.severity import Severity
-from punchlist.model.patch.text_positions import UTF8
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
-_RANKS = {
-    "error": Severity.MAJOR,
-    "warning": Severity.MAJOR,
-    "info": Severity.MINOR,
-    "hint": Severity.MINOR,
-}
-_UNREAD = re.compile(r"^ERROR: (.+)$", re.MULTILINE)
-
-
-class AstGrepSpan(Struct, frozen=True):
-    start: int
-    end: int
+_UNREAD = re.compile(r"^ERROR: (?P<line>(?P<file>.+))$", re.MULTILINE)
 
 
 class AstGrepPosition(Struct, frozen=True):
@@ -41,7 +31,7 @@ class AstGrepPosition(Struct, frozen=True):
 
 
 class AstGrepRange(Struct, frozen=True, rename="camel"):
-    byte_offset: AstGrepSpan
+    byte_offset: ByteSpan
     start: AstGrepPosition
     end: AstGrepPosition
 
@@ -54,7 +44,7 @@ class Match(Struct, frozen=True, rename="camel"):
     severity: str = ""
     note: str | None = None
     replacement: str | None = None
-    replacement_offsets: AstGrepSpan | None = None
+    replacement_offsets: ByteSpan | None = None
 
 
 class AstGrep(AnalyzerTool):
@@ -64,7 +54,8 @@ class AstGrep(AnalyzerTool):
     suffixes = ("",)  # which languages matter is in the rules
     steered_by = ("sgconfig.yml",)
     suppressed_by = (r"(?:#|//|/\*)\s*ast-grep-ignore",)
-    unsuppressed = ()
+    # An sgconfig.yml of the tree could load libraries; /dev/null stands in its place.
+    options = ("scan", "--json=compact", "--config=/dev/null")
 
     def __init__(self, rules: str, args: Sequence[str] = ()) -> None:
         self._rules = rules
@@ -73,84 +64,47 @@ class AstGrep(AnalyzerTool):
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         return kit.find_bundled(self.name)
 
-    def skip_reason(self, tree: Tree) -> str:  # the same in every project
+    def skip_reason(self, tree: Tree) -> str:
         return "" if self._rules.strip() else "no rules of your own are named (analyzers.ast-grep)"
 
-    def build_command(
-        self, program: Sequence[str], tree: Tree, kit: Kit
-    ) -> tuple[str, ...]:  # the port's shape
-        # An sgconfig.yml of the tree could load libraries; /dev/null stands in its place.
-        return (
-            *program,
-            "scan",
-            "--json=compact",
-            "--config=/dev/null",
-            f"--inline-rules={self._rules}",
-            *self.args,
-            "--",
-        )
+    def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
+        return (f"--inline-rules={self._rules}",)
 
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        said = _UNREAD.findall(ran.stderr.decode("utf-8", "replace"))
-        unread = (
-            (
-                RefusedEntry(self.name, line, "ast-grep could not read the file"),
-                sources.parse_path(line),
-            )
-            for line in said
-        )
+        unread = list_unread(self.name, ran.stderr, _UNREAD, sources)
         return with_unread(parse(ran.stdout, sources), unread)
 
 
 @report_parser("ast-grep")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     matches = decode_json(output, list[msgspec.Raw])
-    return collect_findings(
-        tool, matches, lambda raw: _make_note(decode_json(raw, Match), sources), sources
-    )
+    return collect_entries(tool, matches, Match, _make_note, sources)
 
 
 def _make_note(match: Match, sources: Sources) -> RawFinding:
-    positions = sources.reported_positions(match.file)
-    span = match.range.byte_offset
-    start, end = (
-        positions.convert_offset(units, UTF8) if positions else None
-        for units in (span.start, span.end)
-    )
-    line, column = (
-        positions.find_place(start)
-        if positions and start is not None
-        else (match.range.start.line + 1, None)
-    )
-    last, end_column = (
-        positions.find_place(end)
-        if positions and end is not None
-        else (match.range.end.line + 1, None)
+    span = match.range
+    place = locate_span(
+        sources, match.file, span.byte_offset, (span.start.line + 1, span.end.line + 1)
     )
     fix, marks = _make_fix(match, sources)
     return RawFinding(
         path=match.file,
         title=match.message or match.rule_id,
         detail=match.note or "",
-        severity=_RANKS.get(match.severity, Severity.MAJOR),
+        severity=Severity.MINOR if match.severity in ("info", "hint") else Severity.MAJOR,
         severity_word=match.severity,
         rule=match.rule_id,
-        line=line,
-        end_line=last,
-        column=column,
-        end_column=end_column,
+        line=place.line,
+        end_line=place.end_line,
+        column=place.column,
+        end_column=place.end_column,
         fix=fix,
         marks=marks,
     )
 
 
 def _make_fix(match: Match, sources: Sources) -> tuple[Fix | None, tuple[str, ...]]:
-    positions = sources.reported_positions(match.file)
-    if match.replacement is None or positions is None:
+    if match.replacement is None or sources.reported_positions(match.file) is None:
         return None, ()
     span = match.replacement_offsets or match.range.byte_offset
-    start, end = (
-        positions.convert_offset(span.start, UTF8),
-        positions.convert_offset(span.end, UTF8),
-    )
-    return make_fix([sources.make_splice(match.file, start, end, match.replacement)], Safety.UNSAFE)
+    return make_fix([make_splice(sources, match.file, span, match.replacement)], Safety.UNSAFE)

@@ -1,21 +1,20 @@
 """Bandit: security of Python code."""
 
 import sys
-from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.entries import (
-    collect_findings,
+    collect_entries,
     decode_json,
     report_parser,
     with_unread,
 )
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table
-from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import RefusedEntry
@@ -30,15 +29,12 @@ DEFAULT_SKIP = "B101"
 _YAML = ("bandit.yaml", "bandit.yml", ".bandit.yaml", ".bandit.yml")
 _RANKS = {
     ("HIGH", "HIGH"): Severity.CRITICAL,
-    ("HIGH", "MEDIUM"): Severity.MAJOR,
-    ("HIGH", "LOW"): Severity.MAJOR,
-    ("MEDIUM", "HIGH"): Severity.MAJOR,
-    ("MEDIUM", "MEDIUM"): Severity.MAJOR,
     ("MEDIUM", "LOW"): Severity.MINOR,
     ("LOW", "HIGH"): Severity.MINOR,
     ("LOW", "MEDIUM"): Severity.MINOR,
     ("LOW", "LOW"): Severity.MINOR,
 }
+"""By severity and confidence; all others are major."""
 
 
 class Cwe(Struct, frozen=True):
@@ -70,48 +66,11 @@ class BanditReport(Struct, frozen=True):
     errors: list[msgspec.Raw] = []
 
 
-class Bandit(AnalyzerTool):
-    name = "bandit"
-    suffixes = (".py",)
-    steered_by = (*_YAML, ".bandit", "pyproject.toml")
-    suppressed_by = (r"#\s*nosec",)
-    unsuppressed = ("--ignore-nosec",)
-    slow = True
-
-    def find_program(self, kit: Kit) -> tuple[str, ...]:  # the port's shape
-        return (sys.executable, "-I", "-m", "bandit")
-
-    def build_command(
-        self, program: Sequence[str], tree: Tree, kit: Kit
-    ) -> tuple[str, ...]:  # the port's shape
-        return (*program, "--format=json", "--quiet", *self._config_flags(tree), *self.args, "--")
-
-    def _config_flags(self, tree: Tree) -> tuple[str, ...]:
-        if has_tool_table(tree, "pyproject.toml", "bandit"):
-            return ("--configfile=pyproject.toml",)
-        for name in _YAML:
-            if tree.text(name) is not None:
-                return (f"--configfile={name}",)
-        return (
-            ("--ini=.bandit",)
-            if "[bandit]" in (tree.text(".bandit") or "")
-            else (f"--skip={DEFAULT_SKIP}",)
-        )
-
-    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        return parse(ran.stdout, sources)
-
-
 @report_parser("bandit")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """Parse bandit's JSON report; a file that it could not read is a refusal."""
     report = decode_json(output, BanditReport)
-    analysis = collect_findings(
-        tool,
-        report.results,
-        lambda raw: _make_note(decode_json(raw, BanditResult), sources),
-        sources,
-    )
+    analysis = collect_entries(tool, report.results, BanditResult, _make_note, sources)
     return with_unread(analysis, (_refuse_file(tool, bytes(raw), sources) for raw in report.errors))
 
 
@@ -121,6 +80,7 @@ def _make_note(result: BanditResult, sources: Sources) -> RawFinding:
     positions = sources.reported_positions(result.filename)
     line = result.line_number or None
     last = max(result.line_range, default=line)
+    end = result.end_col_offset
     return RawFinding(
         path=result.filename,
         title=result.issue_text,
@@ -131,9 +91,7 @@ def _make_note(result: BanditResult, sources: Sources) -> RawFinding:
         line=line,
         end_line=last,
         column=positions.convert_column(line, result.col_offset, UTF8) if positions else None,
-        end_column=positions.convert_column(last, result.end_col_offset, UTF8)
-        if positions and result.end_col_offset > 0
-        else None,
+        end_column=positions.convert_column(last, end or None, UTF8) if positions else None,
         category="security",
         url=result.more_info or result.issue_cwe.link,
     )
@@ -141,11 +99,32 @@ def _make_note(result: BanditResult, sources: Sources) -> RawFinding:
 
 def _refuse_file(tool: str, raw: bytes, sources: Sources) -> tuple[RefusedEntry, str]:
     """Return the refusal and the tracked file, '' if unknown."""
-    said = "bandit could not look at this file"
+    refused = RefusedEntry(tool, shorten_raw(raw), "bandit could not look at this file")
     try:
         entry = decode_json(raw, BanditError)
     except msgspec.MsgspecError:
-        return RefusedEntry(tool, shorten_raw(raw), said), ""
-    return RefusedEntry(
-        tool, shorten_raw(raw), f"{said}: {' '.join(entry.reason.split())}"
-    ), sources.tracked_path(entry.filename)
+        return refused, ""
+    reason = f"{refused.reason}: {' '.join(entry.reason.split())}"
+    return replace(refused, reason=reason), sources.tracked_path(entry.filename)
+
+
+class Bandit(AnalyzerTool):
+    name = "bandit"
+    suffixes = (".py",)
+    steered_by = (*_YAML, ".bandit", "pyproject.toml")
+    suppressed_by = (r"#\s*nosec",)
+    slow = True
+    options = ("--format=json", "--quiet")
+    parser = staticmethod(parse)
+
+    def find_program(self, kit: Kit) -> tuple[str, ...]:
+        return (sys.executable, "-I", "-m", "bandit")
+
+    def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
+        if has_tool_table(tree, "pyproject.toml", "bandit"):
+            return ("--configfile=pyproject.toml",)
+        for name in _YAML:
+            if tree.text(name) is not None:
+                return (f"--configfile={name}",)
+        configured = "[bandit]" in (tree.text(".bandit") or "")
+        return ("--ini=.bandit",) if configured else (f"--skip={DEFAULT_SKIP}",)

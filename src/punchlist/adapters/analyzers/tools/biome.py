@@ -1,21 +1,17 @@
 """Biome: JavaScript, TypeScript, JSON and CSS, by its rdjson report (Biome 2.4 and later)."""
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.entries import report_parser, with_unparsed
 from punchlist.adapters.analyzers.formats import rdjson
-from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
-from punchlist.adapters.process.run import ProcessResult
+from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool, find_files
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
-# Its columns count characters, the byte order mark too, and its suggestions are the parts of one
-# fix.
+# Its columns count characters, with the byte order mark; its suggestions are parts of one fix.
 DIALECT = rdjson.RdjsonDialect(
     bytewise=False, one_fix=True, ranks={"error": Severity.MAJOR, "warning": Severity.MINOR}
 )
@@ -31,60 +27,11 @@ _CATEGORIES = {
 }
 
 
-class Biome(AnalyzerTool):
-    name = "biome"
-    suffixes = (
-        ".js",
-        ".jsx",
-        ".mjs",
-        ".cjs",
-        ".ts",
-        ".tsx",
-        ".mts",
-        ".cts",
-        ".json",
-        ".jsonc",
-        ".css",
-        ".graphql",
-    )
-    steered_by = ("biome.json", "biome.jsonc")
-    suppressed_by = (r"(?://|/\*)\s*biome-ignore",)
-    unsuppressed = ()
-
-    def skip_reason(self, tree: Tree) -> str:
-        return (
-            ""
-            if self.asked or find_files(tree, *self.steered_by)
-            else "the project has no settings for biome"
-        )
-
-    def build_command(
-        self, program: Sequence[str], tree: Tree, kit: Kit
-    ) -> tuple[str, ...]:  # the port's shape
-        return (
-            *program,
-            "lint",
-            "--reporter=rdjson",
-            "--max-diagnostics=none",
-            "--colors=off",
-            "--no-errors-on-unmatched",
-            *self.args,
-            "--",
-        )
-
-    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        return parse(ran.stdout, sources)
-
-
 @report_parser("biome")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
-    analysis = with_unparsed(
-        rdjson.parse_dialect(output, sources, tool, DIALECT),
-        lambda rule: rule.partition("/")[0] == "parse",
-    )
-    return replace(
-        analysis, findings=tuple(_rank_finding(finding) for finding in analysis.findings)
-    )
+    analysis = rdjson.parse_dialect(output, sources, tool, DIALECT)
+    analysis = with_unparsed(analysis, lambda rule: rule.partition("/")[0] == "parse")
+    return replace(analysis, findings=tuple(map(_rank_finding, analysis.findings)))
 
 
 def _rank_finding(finding: Finding) -> Finding:
@@ -93,3 +40,19 @@ def _rank_finding(finding: Finding) -> Finding:
     if group == "parse":
         return replace(finding, severity=Severity.CRITICAL, category="correctness")
     return replace(finding, category=_CATEGORIES.get(rest.partition("/")[0], ""))
+
+
+class Biome(AnalyzerTool):
+    name = "biome"
+    suffixes = (*SCRIPTS, ".json", ".jsonc", ".css", ".graphql")
+    steered_by = ("biome.json", "biome.jsonc")
+    suppressed_by = (r"(?://|/\*)\s*biome-ignore",)
+    options = tuple(
+        "lint --reporter=rdjson --max-diagnostics=none --colors=off"
+        " --no-errors-on-unmatched".split()
+    )
+    parser = staticmethod(parse)
+
+    def skip_reason(self, tree: Tree) -> str:
+        configured = self.asked or find_files(tree, *self.steered_by)
+        return "" if configured else "the project has no settings for biome"

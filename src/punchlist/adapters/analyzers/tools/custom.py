@@ -1,7 +1,7 @@
 """Analyzers defined in the user's settings: a command, and a known report format."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
@@ -78,27 +78,21 @@ class Custom(AnalyzerTool):
         self.suffixes = ("",)
         self.steered_by = settings.steered_by
         self.suppressed_by = settings.suppressed_by
-        self.unsuppressed = settings.unsuppressed
         self.exits = frozenset(settings.exits)
         self.whole = FILES not in settings.command
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         command = self._settings.command
-        return (
-            command
-            if "/" in command[0]
-            else (*kit.find_program(command[0]), *command[1:])
-            if kit.find_program(command[0])
-            else ()
-        )
+        if "/" in command[0]:
+            return command
+        program = kit.find_program(command[0])
+        return (*program, *command[1:]) if program else ()
 
-    def wants_file(self, path: str, tree: Tree) -> bool:  # the port's shape
+    def wants_file(self, path: str, tree: Tree) -> bool:
         patterns = self._settings.files
         return not patterns or any(fnmatchcase(path, pattern) for pattern in patterns)
 
-    def build_command(
-        self, program: Sequence[str], tree: Tree, kit: Kit
-    ) -> tuple[str, ...]:  # the port's shape
+    def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         return tuple(program)
 
     def add_files(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
@@ -107,44 +101,36 @@ class Custom(AnalyzerTool):
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         analysis = FORMATS[self._settings.format](ran.stdout, sources, self.name)
         if not analysis.findings and ran.exit_code and not analysis.failed:
-            said = f"{self.name}: exit code {ran.exit_code}, and nothing in its report to read"
-            return replace(analysis, failed=said)
+            failed = f"{self.name}: exit code {ran.exit_code}, and nothing in its report to read"
+            return replace(analysis, failed=failed)
         if not self._settings.severity:
             return analysis
         severity, _ = parse_severity(self._settings.severity)
-        return replace(
-            analysis,
-            findings=tuple(replace(finding, severity=severity) for finding in analysis.findings),
-        )
+        findings = tuple(replace(finding, severity=severity) for finding in analysis.findings)
+        return replace(analysis, findings=findings)
 
 
 def _check_settings(settings: CustomTool) -> None:
-    where = f"analyzers.custom.{settings.name}"
+    for problem, hint in _find_problems(settings):
+        raise SettingsError(f"analyzers.custom.{settings.name}: {problem}", hint=hint)
+
+
+def _find_problems(settings: CustomTool) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong, and a hint."""
     if not settings.command:
-        raise SettingsError(
-            f"{where}: the command is empty", hint="give it as a list of words, the program first"
-        )
+        yield "the command is empty", "give it as a list of words, the program first"
     program = settings.command[0]
     if "/" in program and not program.startswith("/"):
         # It would be looked for in the tree, and code under review is not run.
-        raise SettingsError(
-            f"{where}: {program!r} would run a program of the code under review",
-            hint="give an absolute path or a program on PATH",
-        )
+        problem = f"{program!r} would run a program of the code under review"
+        yield problem, "give an absolute path or a program on PATH"
     if settings.format not in FORMATS:
-        raise SettingsError(
-            f"{where}: no format is called {settings.format!r}", hint=f"one of {', '.join(FORMATS)}"
-        )
+        yield f"no format is called {settings.format!r}", f"one of {', '.join(FORMATS)}"
     for pattern in settings.suppressed_by:
         try:
             re.compile(f"(?:{pattern})")
         except re.error as error:
-            raise SettingsError(
-                f"{where}: suppressed_by: {pattern!r} is no regular expression: {error}",
-                hint="such as '#\\s*quiet'",
-            ) from error
+            problem = f"suppressed_by: {pattern!r} is no regular expression: {error}"
+            yield problem, r"such as '#\s*quiet'"
     if settings.severity and not parse_severity(settings.severity)[1]:
-        raise SettingsError(
-            f"{where}: no severity is called {settings.severity!r}",
-            hint="one of critical, major, minor",
-        )
+        yield f"no severity is called {settings.severity!r}", "one of critical, major, minor"

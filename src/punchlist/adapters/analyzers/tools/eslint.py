@@ -1,7 +1,5 @@
 """ESLint: JavaScript and TypeScript, with the project's own rules and plugins."""
 
-from collections.abc import Sequence
-
 import msgspec
 from msgspec import Struct
 
@@ -12,13 +10,12 @@ from punchlist.adapters.analyzers.entries import (
     report_parser,
     with_unparsed,
 )
-from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
-from punchlist.adapters.process.run import ProcessResult
+from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool, find_files
 from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, RefusedEntry, Safety, Splice
 from punchlist.model.finding.severity import Severity
-from punchlist.model.patch.text_positions import UTF16, Positions
+from punchlist.model.patch.text_positions import UTF16
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
@@ -59,48 +56,6 @@ class FileReport(Struct, frozen=True, rename="camel"):
     messages: list[msgspec.Raw]
 
 
-class Eslint(AnalyzerTool):
-    name = "eslint"
-    suffixes = (
-        ".js",
-        ".jsx",
-        ".mjs",
-        ".cjs",
-        ".ts",
-        ".tsx",
-        ".mts",
-        ".cts",
-        ".vue",
-        ".svelte",
-        ".astro",
-    )
-    steered_by = (".eslintrc*", "eslint.config.*", ".eslintignore", "package.json")
-    suppressed_by = (r"(?://|/\*)\s*eslint-disable",)
-    unsuppressed = ("--no-inline-config",)
-    borrows = ("node_modules",)
-
-    def skip_reason(self, tree: Tree) -> str:
-        configured = find_files(tree, *SETTINGS) or '"eslintConfig"' in (
-            tree.text("package.json") or ""
-        )
-        return "" if configured or self.asked else "the project has no settings for eslint"
-
-    def build_command(
-        self, program: Sequence[str], tree: Tree, kit: Kit
-    ) -> tuple[str, ...]:  # the port's shape
-        return (
-            *program,
-            "--format=json",
-            "--no-color",
-            "--no-error-on-unmatched-pattern",
-            *self.args,
-            "--",
-        )
-
-    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        return parse(ran.stdout, sources)
-
-
 @report_parser("eslint")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     files = decode_json(output, list[msgspec.Raw])
@@ -113,10 +68,8 @@ def _parse_file(raw: bytes, sources: Sources, tool: str) -> Analysis:
     except msgspec.DecodeError as error:
         return Analysis(refused=(RefusedEntry(tool, shorten_raw(raw), str(error)),), unread=("",))
     reader = _EslintReader(report.file_path, sources)
-    return with_unparsed(
-        collect_findings(tool, report.messages, reader.make_note, sources),
-        lambda rule: rule == _SYNTAX,
-    )
+    analysis = collect_findings(tool, report.messages, reader.make_note, sources)
+    return with_unparsed(analysis, lambda rule: rule == _SYNTAX)
 
 
 class _EslintReader:
@@ -125,15 +78,12 @@ class _EslintReader:
     def __init__(self, path: str, sources: Sources) -> None:
         self._path = path
         self._sources = sources
-        self._positions: Positions | None = sources.reported_positions(path)
+        self._positions = sources.reported_positions(path)
 
     def make_note(self, raw: bytes) -> RawFinding | None:
         entry = decode_json(raw, EslintMessage)
-        if (
-            entry.rule_id is None
-            and entry.line is None
-            and entry.message.startswith("File ignored")
-        ):
+        general = entry.rule_id is None and entry.line is None
+        if general and entry.message.startswith("File ignored"):
             return None
         severity, word = _RANKS.get(entry.severity, _RANKS[2])
         fatal = entry.fatal or (entry.rule_id is None and entry.severity == max(_RANKS))
@@ -165,13 +115,11 @@ class _EslintReader:
         """Return the message's fix, or its only suggestion for display."""
         if entry.fix:
             return make_fix([self._make_splice(entry.fix)], Safety.SAFE)
-        if entry.suggestions and len(entry.suggestions) == 1:
-            return make_fix(
-                [self._make_splice(entry.suggestions[0].fix)],
-                Safety.DISPLAY,
-                entry.suggestions[0].desc,
-            )
-        return None, ()
+        match entry.suggestions:
+            case [only]:
+                return make_fix([self._make_splice(only.fix)], Safety.DISPLAY, only.desc)
+            case _:
+                return None, ()
 
     def _make_splice(self, edit: EslintEdit) -> Splice | None:
         if self._positions is None:
@@ -180,3 +128,18 @@ class _EslintReader:
             self._positions.convert_offset(units, UTF16, marked=False) for units in edit.range
         )
         return self._sources.make_splice(self._path, start, end, edit.text)
+
+
+class Eslint(AnalyzerTool):
+    name = "eslint"
+    suffixes = (*SCRIPTS, ".vue", ".svelte", ".astro")
+    steered_by = (".eslintrc*", "eslint.config.*", ".eslintignore", "package.json")
+    suppressed_by = (r"(?://|/\*)\s*eslint-disable",)
+    borrows = ("node_modules",)
+    options = ("--format=json", "--no-color", "--no-error-on-unmatched-pattern")
+    parser = staticmethod(parse)
+
+    def skip_reason(self, tree: Tree) -> str:
+        package = tree.text("package.json") or ""
+        configured = self.asked or find_files(tree, *SETTINGS) or '"eslintConfig"' in package
+        return "" if configured else "the project has no settings for eslint"

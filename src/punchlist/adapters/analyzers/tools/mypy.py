@@ -8,11 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.entries import collect_findings, decode_json
+from punchlist.adapters.analyzers.entries import collect_entries
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.analyzers.tools.python_project import parse_toml
 from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
-from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
@@ -31,45 +30,18 @@ class MypyEntry(Struct, frozen=True):
     severity: str = "error"
 
 
-class Mypy(TypeChecker):
-    name = "mypy"
-    files = ("mypy.ini", ".mypy.ini")
-    steered_by = (*files, "setup.cfg", "pyproject.toml")
-    suppressed_by = (r"#\s*type:\s*ignore", r"#\s*mypy:\s*(?:ignore|disable)")
-    unsuppressed = ()
-
-    def is_configured(self, tree: Tree) -> bool:
-        return super().is_configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")
-
-    def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        python = kit.find_python(tree)
-        interpreter = (f"--python-executable={python}",) if python else ()
-        fixed = (
-            "--output=json",
-            "--show-error-end",
-            "--no-error-summary",
-            "--no-incremental",
-            "--cache-dir=/dev/null",
-        )
-        target = () if _names_targets(tree) else (".",)
-        return (*program, *fixed, *interpreter, *self.args, *target)
-
-    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        return parse(ran.stdout, sources)
-
-
 def parse(output: bytes, sources: Sources, tool: str = "mypy") -> Analysis:
     """Parse one JSON object per line; empty output is clean, since the exit code was checked."""
     lines = [msgspec.Raw(line) for line in output.splitlines() if line.strip()]
-    return collect_findings(
-        tool, lines, lambda raw: _make_note(decode_json(raw, MypyEntry), sources), sources
-    )
+    return collect_entries(tool, lines, MypyEntry, _make_note, sources)
 
 
 def _make_note(entry: MypyEntry, sources: Sources) -> RawFinding:
     positions = sources.reported_positions(entry.file)
     # On lines with other than ASCII characters versions differ in what they count.
     exact = positions is not None and positions.is_plain(entry.line) and entry.column >= 0
+    end = -1 if entry.end_column is None else entry.end_column
+    docs = "https://mypy.readthedocs.io/en/stable/_refs.html#code-"
     return RawFinding(
         path=entry.file,
         title=entry.message,
@@ -78,15 +50,11 @@ def _make_note(entry: MypyEntry, sources: Sources) -> RawFinding:
         severity_word=entry.severity,
         rule=entry.code or "",
         category="typing",
-        url=f"https://mypy.readthedocs.io/en/stable/_refs.html#code-{entry.code}"
-        if entry.code
-        else "",
+        url=f"{docs}{entry.code}" if entry.code else "",
         line=entry.line if entry.line > 0 else None,
         end_line=entry.end_line,
         column=entry.column + 1 if exact else None,
-        end_column=entry.end_column + 1
-        if exact and entry.end_column is not None and entry.end_column >= 0
-        else None,
+        end_column=end + 1 if exact and end >= 0 else None,
     )
 
 
@@ -104,3 +72,23 @@ def _names_targets(tree: Tree) -> bool:
         if settings.has_section("mypy"):
             sections.append(settings["mypy"])
     return any(key in section for section in sections for key in ("files", "packages", "modules"))
+
+
+class Mypy(TypeChecker):
+    name = "mypy"
+    files = ("mypy.ini", ".mypy.ini")
+    steered_by = (*files, "setup.cfg", "pyproject.toml")
+    suppressed_by = (r"#\s*type:\s*ignore", r"#\s*mypy:\s*(?:ignore|disable)")
+    options = tuple(
+        "--output=json --show-error-end --no-error-summary --no-incremental"
+        " --cache-dir=/dev/null".split()
+    )
+    python_option = "--python-executable"
+    parser = staticmethod(parse)
+
+    def is_configured(self, tree: Tree) -> bool:
+        return super().is_configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")
+
+    def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
+        target = () if _names_targets(tree) else (".",)
+        return (*super().build_command(program, tree, kit), *target)

@@ -1,19 +1,16 @@
 """Pyright and basedpyright: types of a Python project."""
 
-from collections.abc import Sequence
-
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.entries import collect_findings, decode_json, report_parser
-from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.analyzers.entries import collect_entries, decode_json, report_parser
 from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
-from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding, split_headline
 from punchlist.intake.source_files import Sources
 from punchlist.model.patch.text_positions import UTF16, Positions
 from punchlist.ports.analyzer import Analysis
-from punchlist.ports.tree import Tree
+
+_DOCS = "https://github.com/microsoft/pyright/blob/main/docs/configuration.md"
 
 
 class PyrightPosition(Struct, frozen=True):
@@ -38,45 +35,16 @@ class PyrightReport(Struct, frozen=True, rename="camel"):
     general_diagnostics: list[msgspec.Raw]
 
 
-class Pyright(TypeChecker):
-    name = "pyright"
-    files = ("pyrightconfig.json",)
-    steered_by = (*files, "pyproject.toml")
-    suppressed_by = (r"#\s*type:\s*ignore", r"#\s*pyright:\s*(?:ignore|basic|report\w+=false)")
-    unsuppressed = ()
-
-    def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        python = kit.find_python(tree)
-        return (
-            *program,
-            "--outputjson",
-            *((f"--pythonpath={python}",) if python else ()),
-            *self.args,
-        )
-
-    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        return parse(ran.stdout, sources, self.name)
-
-
-class Basedpyright(Pyright):
-    name = "basedpyright"
-
-
 @report_parser("pyright")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     report = decode_json(output, PyrightReport)
-    return collect_findings(
-        tool,
-        report.general_diagnostics,
-        lambda raw: _make_note(decode_json(raw, PyrightEntry), sources),
-        sources,
-    )
+    return collect_entries(tool, report.general_diagnostics, PyrightEntry, _make_note, sources)
 
 
 def _make_note(entry: PyrightEntry, sources: Sources) -> RawFinding:
     positions = sources.reported_positions(entry.file)
     start, end = (entry.range.start, entry.range.end) if entry.range else (None, None)
-    rule = entry.rule or ("" if entry.severity != "error" else "syntax")
+    rule = entry.rule or ("syntax" if entry.severity == "error" else "")
     title, detail = split_headline(entry.message)
     return RawFinding(
         path=entry.file,
@@ -86,9 +54,7 @@ def _make_note(entry: PyrightEntry, sources: Sources) -> RawFinding:
         severity_word=entry.severity,
         rule=rule,
         category="typing",
-        url=f"https://github.com/microsoft/pyright/blob/main/docs/configuration.md#{entry.rule}"
-        if entry.rule
-        else "",
+        url=f"{_DOCS}#{entry.rule}" if entry.rule else "",
         line=start.line + 1 if start else None,
         end_line=end.line + 1 if end else None,
         column=_find_column(start, positions),
@@ -101,3 +67,17 @@ def _find_column(place: PyrightPosition | None, positions: Positions | None) -> 
         return None
     column = positions.convert_column(place.line + 1, place.character, UTF16)
     return None if column is None else positions.skip_mark(place.line + 1, column)
+
+
+class Pyright(TypeChecker):
+    name = "pyright"
+    files = ("pyrightconfig.json",)
+    steered_by = (*files, "pyproject.toml")
+    suppressed_by = (r"#\s*type:\s*ignore", r"#\s*pyright:\s*(?:ignore|basic|report\w+=false)")
+    options = ("--outputjson",)
+    python_option = "--pythonpath"
+    parser = staticmethod(parse)
+
+
+class Basedpyright(Pyright):
+    name = "basedpyright"

@@ -26,16 +26,10 @@ def has_tool_table(tree: Tree, path: str, name: str) -> bool:
 def oldest_python(tree: Tree) -> int | None:
     """Return the minor version of the oldest supported Python 3, or None if not stated."""
     project = parse_toml(tree.text("pyproject.toml")).get("project")
-    said = project.get("requires-python") if isinstance(project, dict) else None
-    for text in (
-        said if isinstance(said, str) else "",
-        *(_setup_requires(tree.text(name)) for name in ("setup.cfg", "setup.py")),
-    ):
-        if bound := _LOWER_BOUND.search(text):
+    required = [project.get("requires-python") if isinstance(project, dict) else None]
+    for name in ("setup.cfg", "setup.py"):
+        required += _SETUP_REQUIRES.findall(tree.text(name) or "")[:1]
+    for text in required:
+        if isinstance(text, str) and (bound := _LOWER_BOUND.search(text)):
             return int(bound[1])
     return None
-
-
-def _setup_requires(text: str | None) -> str:
-    found = _SETUP_REQUIRES.search(text or "")
-    return found[1] if found else ""

@@ -7,8 +7,9 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.entries import (
-    collect_findings,
+    collect_entries,
     decode_json,
+    list_unread,
     report_parser,
     with_unparsed,
     with_unread,
@@ -19,7 +20,7 @@ from punchlist.adapters.analyzers.tools.ruff_rules import DEFAULT_IGNORE, DEFAUL
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources, make_fix
-from punchlist.model.finding.finding import Fix, RefusedEntry, Safety, Splice
+from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -28,7 +29,7 @@ SYNTAX = "invalid-syntax"
 CELL_FIX = "a fix inside a notebook cell is left to a person"
 _OLDEST, _NEWEST = 7, 14
 _SAFETY = {"safe": Safety.SAFE, "unsafe": Safety.UNSAFE}
-_UNREAD = re.compile(r"^warning: (Failed to lint (.*))$", re.MULTILINE)
+_UNREAD = re.compile(r"^warning: (?P<line>Failed to lint (?P<file>.*))$", re.MULTILINE)
 _BROKEN = frozenset({SYNTAX, "E902", "E999"})
 
 
@@ -68,8 +69,12 @@ class Ruff(AnalyzerTool):
     suffixes = (".py", ".pyi", ".pyw", ".ipynb")
     steered_by = ("ruff.toml", ".ruff.toml", "pyproject.toml")
     suppressed_by = (r"#\s*(?:(?:ruff|flake8):\s*)?noqa", r"#\s*isort:\s*skip")
-    unsuppressed = ("--ignore-noqa",)
     exits = frozenset({0})
+    # A project's own settings may say fix = true; an analyzer never writes.
+    options = tuple(
+        "check --output-format=json --no-cache --exit-zero --force-exclude"
+        " --no-fix --no-fix-only".split()
+    )
 
     def __init__(self, select: Sequence[str] = (), args: Sequence[str] = ()) -> None:
         self._select = tuple(select)
@@ -78,61 +83,31 @@ class Ruff(AnalyzerTool):
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         return kit.find_bundled(self.name)
 
-    def build_command(
-        self, program: Sequence[str], tree: Tree, kit: Kit
-    ) -> tuple[str, ...]:  # the port's shape
-        # A project's own settings may say fix = true; an analyzer never writes.
-        fixed = (
-            "check",
-            "--output-format=json",
-            "--no-cache",
-            "--exit-zero",
-            "--force-exclude",
-            "--no-fix",
-            "--no-fix-only",
-        )
-        return (*program, *fixed, *self._rule_flags(tree), *self.args, "--")
-
-    def _rule_flags(self, tree: Tree) -> list[str]:
+    def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
         configured = bool(find_files(tree, "ruff.toml", ".ruff.toml")) or any(
             has_tool_table(tree, path, "ruff") for path in find_files(tree, "pyproject.toml")
         )
-        rules = [f"--select={','.join(self._select)}"] if self._select else []
+        selected = (f"--select={','.join(self._select)}",) if self._select else ()
         if configured:
-            return rules
+            return selected
         # Settings of folders above the tree, and of the user, are not the project's.
-        rules = [
-            "--isolated",
-            *(rules or [f"--select={DEFAULT_SELECT}", f"--ignore={DEFAULT_IGNORE}"]),
-        ]
+        rules = selected or (f"--select={DEFAULT_SELECT}", f"--ignore={DEFAULT_IGNORE}")
         oldest = oldest_python(tree)
-        return (
-            rules
-            if oldest is None
-            else [*rules, f"--target-version=py3{min(max(oldest, _OLDEST), _NEWEST)}"]
-        )
+        if oldest is None:
+            return ("--isolated", *rules)
+        target = min(max(oldest, _OLDEST), _NEWEST)
+        return ("--isolated", *rules, f"--target-version=py3{target}")
 
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        said = _UNREAD.findall(ran.stderr.decode("utf-8", "replace"))
-        unread = (
-            (
-                RefusedEntry(self.name, line, "ruff could not read the file"),
-                sources.parse_path(named),
-            )
-            for line, named in said
-        )
+        unread = list_unread(self.name, ran.stderr, _UNREAD, sources)
         return with_unread(parse(ran.stdout, sources), unread)
 
 
 @report_parser("ruff")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     entries = decode_json(output, list[msgspec.Raw])
-    return with_unparsed(
-        collect_findings(
-            tool, entries, lambda raw: _make_note(decode_json(raw, RuffEntry), sources), sources
-        ),
-        _BROKEN.__contains__,
-    )
+    analysis = collect_entries(tool, entries, RuffEntry, _make_note, sources)
+    return with_unparsed(analysis, _BROKEN.__contains__)
 
 
 def _make_note(entry: RuffEntry, sources: Sources) -> RawFinding:
@@ -166,11 +141,8 @@ def _make_fix(entry: RuffEntry, sources: Sources) -> tuple[Fix | None, tuple[str
     if entry.cell is not None or entry.filename.endswith(".ipynb"):
         return None, (CELL_FIX,)
     splices = [_make_splice(entry.filename, edit, sources) for edit in entry.fix.edits]
-    return make_fix(
-        splices,
-        _SAFETY.get(entry.fix.applicability.casefold(), Safety.DISPLAY),
-        entry.fix.message or "",
-    )
+    safety = _SAFETY.get(entry.fix.applicability.casefold(), Safety.DISPLAY)
+    return make_fix(splices, safety, entry.fix.message or "")
 
 
 def _make_splice(filename: str, edit: RuffEdit, sources: Sources) -> Splice | None:

@@ -10,19 +10,23 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.entries import (
-    collect_findings,
+    collect_entries,
     decode_json,
     report_parser,
     with_unread,
 )
+from punchlist.adapters.analyzers.formats.byte_spans import (
+    ByteSpan,
+    locate_span,
+    make_splice,
+    span_characters,
+)
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
-from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
 from punchlist.intake.raw_finding import RawFinding, shorten_raw, split_headline
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, RefusedEntry, Safety
 from punchlist.model.finding.severity import Severity, parse_severity
-from punchlist.model.patch.text_positions import UTF8
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
@@ -74,84 +78,29 @@ class SemgrepReport(Struct, frozen=True):
     errors: list[msgspec.Raw] = []
 
 
-class Semgrep(AnalyzerTool):
-    name = "semgrep"
-    suffixes = ("",)  # which languages matter is in the rules
-    steered_by = (".semgrep.yml", ".semgrep/**", ".semgrepignore")
-    suppressed_by = (r"(?:#|//|/\*)\s*nosemgrep",)
-    unsuppressed = ("--disable-nosem",)
-    env = MappingProxyType({"SEMGREP_ENABLE_VERSION_CHECK": "0", "SEMGREP_SEND_METRICS": "off"})
-
-    def __init__(self, rules: Sequence[str], args: Sequence[str] = ()) -> None:
-        for rule in rules:
-            if _REMOTE.match(rule):
-                raise SettingsError(
-                    f"semgrep: rules are files or folders on disk, not {rule!r}",
-                    hint="download the rules and name their path",
-                )
-        self._rules = tuple(rules)
-        self.inputs = tuple(Path(rule) for rule in rules)
-        super().__init__(args)
-
-    def skip_reason(self, tree: Tree) -> str:  # the same in every project
-        return "" if self._rules else "no rules of your own are named (analyzers.semgrep)"
-
-    def build_command(
-        self, program: Sequence[str], tree: Tree, kit: Kit
-    ) -> tuple[str, ...]:  # the port's shape
-        quiet = (
-            "scan",
-            "--json",
-            "--quiet",
-            "--metrics=off",
-            "--disable-version-check",
-            "--no-rewrite-rule-ids",
-        )
-        return (*program, *quiet, *(f"--config={rule}" for rule in self._rules), *self.args, "--")
-
-    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        return parse(ran.stdout, sources)
-
-
 @report_parser("semgrep")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """Parse the results; what it could not scan becomes a refusal."""
     report = decode_json(output, SemgrepReport)
-    analysis = collect_findings(
-        tool,
-        report.results,
-        lambda raw: _make_note(decode_json(raw, SemgrepResult), sources),
-        sources,
-    )
-    said = [
-        (raw, RefusedEntry(tool, shorten_raw(raw), "semgrep could not scan this"))
-        for raw in map(bytes, report.errors)
-    ]
-    return with_unread(analysis, ((entry, _unscanned_file(raw, sources)) for raw, entry in said))
+    analysis = collect_entries(tool, report.results, SemgrepResult, _make_note, sources)
+    return with_unread(analysis, (_refuse_part(tool, bytes(raw), sources) for raw in report.errors))
 
 
-def _unscanned_file(raw: bytes, sources: Sources) -> str:
+def _refuse_part(tool: str, raw: bytes, sources: Sources) -> tuple[RefusedEntry, str]:
+    """Return the refusal and the tracked file, '' if unknown."""
+    refused = RefusedEntry(tool, shorten_raw(raw), "semgrep could not scan this")
     try:
         trouble = decode_json(raw, SemgrepError)
     except msgspec.MsgspecError:
-        return ""
-    return sources.tracked_path(
-        trouble.path or next((span.file for span in trouble.spans or ()), "")
-    )
+        return refused, ""
+    span = next(iter(trouble.spans or ()), SemgrepSpan())
+    return refused, sources.tracked_path(trouble.path or span.file)
 
 
 def _make_note(result: SemgrepResult, sources: Sources) -> RawFinding:
-    start, end = _find_offsets(result, sources)
-    positions = sources.reported_positions(result.path)
-    line, column = (
-        positions.find_place(start)
-        if positions and start is not None
-        else (result.start.line, None)
-    )
-    last, end_column = (
-        positions.find_place(end) if positions and end is not None else (result.end.line, None)
-    )
-    fix, marks = _make_fix(result, sources, start, end)
+    span = ByteSpan(result.start.offset, result.end.offset)
+    place = locate_span(sources, result.path, span, (result.start.line, result.end.line))
+    fix, marks = _make_fix(result, span, sources)
     metadata, word = result.extra.metadata, result.extra.severity
     category, references = metadata.get("category"), metadata.get("references")
     title, detail = split_headline(result.extra.message)
@@ -164,32 +113,50 @@ def _make_note(result: SemgrepResult, sources: Sources) -> RawFinding:
         rule=result.check_id,
         category=category if isinstance(category, str) else "",
         url=str(references[0]) if isinstance(references, list) and references else "",
-        line=line,
-        end_line=last,
-        column=column,
-        end_column=end_column,
+        line=place.line,
+        end_line=place.end_line,
+        column=place.column,
+        end_column=place.end_column,
         fix=fix,
         marks=marks,
     )
 
 
-def _find_offsets(result: SemgrepResult, sources: Sources) -> tuple[int | None, int | None]:
-    positions = sources.reported_positions(result.path)
-    if positions is None:
-        return None, None
-    return positions.convert_offset(result.start.offset, UTF8), positions.convert_offset(
-        result.end.offset, UTF8
-    )
-
-
 def _make_fix(
-    result: SemgrepResult, sources: Sources, start: int | None, end: int | None
+    result: SemgrepResult, span: ByteSpan, sources: Sources
 ) -> tuple[Fix | None, tuple[str, ...]]:
     text = result.extra.fix
     if text is None:
         return None, ()
     positions = sources.reported_positions(result.path)
+    start, end = span_characters(sources, result.path, span)
     code = positions.text[start:end] if positions else ""
     if any(name not in code for name in _METAVARIABLE.findall(text)):
         return None, (UNBOUND,)
-    return make_fix([sources.make_splice(result.path, start, end, text)], Safety.UNSAFE)
+    return make_fix([make_splice(sources, result.path, span, text)], Safety.UNSAFE)
+
+
+class Semgrep(AnalyzerTool):
+    name = "semgrep"
+    suffixes = ("",)  # which languages matter is in the rules
+    steered_by = (".semgrep.yml", ".semgrep/**", ".semgrepignore")
+    suppressed_by = (r"(?:#|//|/\*)\s*nosemgrep",)
+    options = tuple(
+        "scan --json --quiet --metrics=off --disable-version-check --no-rewrite-rule-ids".split()
+    )
+    parser = staticmethod(parse)
+    env = MappingProxyType({"SEMGREP_ENABLE_VERSION_CHECK": "0", "SEMGREP_SEND_METRICS": "off"})
+
+    def __init__(self, rules: Sequence[str], args: Sequence[str] = ()) -> None:
+        for rule in filter(_REMOTE.match, rules):
+            problem = f"semgrep: rules are files or folders on disk, not {rule!r}"
+            raise SettingsError(problem, hint="download the rules and name their path")
+        self._rules = tuple(rules)
+        self.inputs = tuple(Path(rule) for rule in rules)
+        super().__init__(args)
+
+    def skip_reason(self, tree: Tree) -> str:
+        return "" if self._rules else "no rules of your own are named (analyzers.semgrep)"
+
+    def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
+        return tuple(f"--config={rule}" for rule in self._rules)

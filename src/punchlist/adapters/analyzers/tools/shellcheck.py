@@ -1,19 +1,17 @@
 """ShellCheck: shell scripts, by suffix or shebang."""
 
 import re
-from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.entries import (
-    collect_findings,
+    collect_entries,
     decode_json,
     report_parser,
     with_unparsed,
 )
-from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
-from punchlist.adapters.process.run import ProcessResult
+from punchlist.adapters.analyzers.tool import AnalyzerTool
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, Safety, Splice
@@ -22,12 +20,6 @@ from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
 _SHEBANG = re.compile(r"#!.*\b(?:ba|da|k|a)?sh\b")
-_RANKS = {
-    "error": Severity.MAJOR,
-    "warning": Severity.MAJOR,
-    "info": Severity.MINOR,
-    "style": Severity.MINOR,
-}
 _PARSER = range(1000, 2000)
 _STOPPED = frozenset({"SC1070", "SC1071", "SC1072", "SC1088", "SC1089"})
 """With these it says that it read no further, or not at all."""
@@ -61,45 +53,23 @@ class ShellcheckReport(Struct, frozen=True):
     comments: list[msgspec.Raw]
 
 
-class Shellcheck(AnalyzerTool):
-    name = "shellcheck"
-    suffixes = (".sh", ".bash", ".dash", ".ksh", ".bats")
-    steered_by = (".shellcheckrc", "shellcheckrc")
-    suppressed_by = (r"#\s*shellcheck\s+disable",)
-    unsuppressed = ()
-
-    def wants_file(self, path: str, tree: Tree) -> bool:
-        if path.endswith(self.suffixes):
-            return True
-        name = path.rpartition("/")[2]
-        return "." not in name and bool(_SHEBANG.match((tree.text(path) or "")[:100]))
-
-    def build_command(
-        self, program: Sequence[str], tree: Tree, kit: Kit
-    ) -> tuple[str, ...]:  # the port's shape
-        return (*program, "--format=json1", *self.args, "--")
-
-    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
-        return parse(ran.stdout, sources)
-
-
 @report_parser("shellcheck")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """Parse a `json1` report, in which a tab is one column."""
     report = decode_json(output, ShellcheckReport)
-    analysis = collect_findings(
-        tool, report.comments, lambda raw: _make_note(decode_json(raw, Comment), sources), sources
-    )
+    analysis = collect_entries(tool, report.comments, Comment, _make_note, sources)
     return with_unparsed(analysis, _STOPPED.__contains__)
 
 
 def _make_note(entry: Comment, sources: Sources) -> RawFinding:
     fix, marks = _make_fix(entry, sources)
-    unparsed = entry.code in _PARSER and entry.level == "error"
+    severity = Severity.MINOR if entry.level in ("info", "style") else Severity.MAJOR
+    if entry.code in _PARSER and entry.level == "error":
+        severity = Severity.CRITICAL
     return RawFinding(
         path=entry.file,
         title=entry.message.strip(),
-        severity=Severity.CRITICAL if unparsed else _RANKS.get(entry.level, Severity.MAJOR),
+        severity=severity,
         severity_word=entry.level,
         rule=f"SC{entry.code}",
         category="style" if entry.level == "style" else "correctness",
@@ -116,17 +86,29 @@ def _make_note(entry: Comment, sources: Sources) -> RawFinding:
 def _make_fix(entry: Comment, sources: Sources) -> tuple[Fix | None, tuple[str, ...]]:
     if entry.fix is None:
         return None, ()
-    return make_fix(
-        [_make_splice(entry.file, part, sources) for part in entry.fix.replacements], Safety.UNSAFE
-    )
+    splices = [_make_splice(entry.file, part, sources) for part in entry.fix.replacements]
+    return make_fix(splices, Safety.UNSAFE)
 
 
 def _make_splice(file: str, part: ShellcheckEdit, sources: Sources) -> Splice | None:
     positions = sources.reported_positions(file)
     if positions is None:
         return None
-    start, end = (
-        positions.offset(part.line, part.column),
-        positions.offset(part.end_line, part.end_column),
-    )
+    start = positions.offset(part.line, part.column)
+    end = positions.offset(part.end_line, part.end_column)
     return sources.make_splice(file, start, end, part.replacement)
+
+
+class Shellcheck(AnalyzerTool):
+    name = "shellcheck"
+    suffixes = (".sh", ".bash", ".dash", ".ksh", ".bats")
+    steered_by = (".shellcheckrc", "shellcheckrc")
+    suppressed_by = (r"#\s*shellcheck\s+disable",)
+    options = ("--format=json1",)
+    parser = staticmethod(parse)
+
+    def wants_file(self, path: str, tree: Tree) -> bool:
+        if path.endswith(self.suffixes):
+            return True
+        name = path.rpartition("/")[2]
+        return "." not in name and bool(_SHEBANG.match((tree.text(path) or "")[:100]))

@@ -1,6 +1,6 @@
 """Base of the Python type checkers: they check a whole project and share severities."""
 
-from punchlist.adapters.analyzers.tool import AnalyzerTool
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.tree import Tree
@@ -22,13 +22,18 @@ class TypeChecker(AnalyzerTool):
     whole = True
     files: tuple[str, ...] = ()
     """The names of its own settings files."""
+    python_option: str
+    """The option that names the project's interpreter."""
+
+    def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
+        python = kit.find_python(tree)
+        return (f"{self.python_option}={python}",) if python else ()
 
     def skip_reason(self, tree: Tree) -> str:
         if self.asked or self.is_configured(tree):
             return ""
-        return (
-            f"the project has no settings for {self.name}; enable it by name to run it all the same"
-        )
+        hint = "enable it by name to run it all the same"
+        return f"the project has no settings for {self.name}; {hint}"
 
     def is_configured(self, tree: Tree) -> bool:
         return has_tool_table(tree, "pyproject.toml", self.name) or any(
