@@ -1,5 +1,5 @@
 """Run `python -m unittest` in the project's own Python and write each outcome beside this file."""
-# ruff: noqa: N802  # the names are unittest's
+# ruff: noqa: N802, N815  # the names are unittest's
 
 import json
 import sys
@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 
 
+def recording(name: str, outcome: str) -> Any:
+    """Return the method of that name of unittest's results, which writes the outcome as well."""
+
+    def add(self: Any, test: Any, *details: Any) -> None:
+        getattr(unittest.TextTestResult, name)(self, test, *details)
+        self.tell(test.id(), outcome)
+
+    return add
+
+
 class Telling(unittest.TextTestResult):
     """Writes each outcome to disk before the next test starts, so that an early end is seen."""
 
@@ -22,29 +32,12 @@ class Telling(unittest.TextTestResult):
         with self.outcomes.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps([test, outcome]) + "\n")
 
-    def addSuccess(self, test: Any) -> None:
-        super().addSuccess(test)
-        self.tell(test.id(), "passed")
-
-    def addFailure(self, test: Any, err: Any) -> None:
-        super().addFailure(test, err)
-        self.tell(test.id(), "failed")
-
-    def addError(self, test: Any, err: Any) -> None:
-        super().addError(test, err)
-        self.tell(test.id(), "failed")
-
-    def addSkip(self, test: Any, reason: str) -> None:
-        super().addSkip(test, reason)
-        self.tell(test.id(), "skipped")
-
-    def addExpectedFailure(self, test: Any, err: Any) -> None:
-        super().addExpectedFailure(test, err)
-        self.tell(test.id(), "skipped")
-
-    def addUnexpectedSuccess(self, test: Any) -> None:
-        super().addUnexpectedSuccess(test)
-        self.tell(test.id(), "failed")
+    addSuccess = recording("addSuccess", "passed")
+    addFailure = recording("addFailure", "failed")
+    addError = recording("addError", "failed")
+    addSkip = recording("addSkip", "skipped")
+    addExpectedFailure = recording("addExpectedFailure", "skipped")
+    addUnexpectedSuccess = recording("addUnexpectedSuccess", "failed")
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         super().addSubTest(test, subtest, err)

@@ -125,17 +125,17 @@ async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamRes
     known = [run.by_item.reproductions.get(item.number) for item in case.items]
     for check in per_test_checks(run)[:1]:
         for test in (test for test in known if test is not None and test.red):
-            test_of = f"private test of item {test.item}"
+            name = f"private test of item {test.item}"
             stale = await confirm_red(check, test.path, test.content, run, world)
             if stale:
-                noted.append(f"the {test_of} says nothing any more: {stale}")
+                noted.append(f"the {name} says nothing any more: {stale}")
                 continue
             patches = [case.patch, make_file_patch(test.path, test.content)]
             now = await run_test_file(check, test.path, patches, run, world)
             runs += 1
             if now.vain or now.failed or not now.passed:
                 # Without its output: the fixer reads the reason, and must not know the test.
-                why = f"a {test_of} was red before the fix, and is not green with it"
+                why = f"a {name} was red before the fix, and is not green with it"
                 return ExamResult(why, runs=runs)
             made = f"a private test ({check.name}), made before the fix and not shown to the fixer"
             proof = Proof(ProofClass.REPRODUCED, f"{made}: red then, green now")
