@@ -6,7 +6,6 @@ newer than Python 3.8.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib
 import importlib.util
@@ -118,6 +117,8 @@ def few(values: Any) -> list[Any]:
 def resolve(value: Any) -> Any:
     """Resolve a lazy result: exhaust generators, run coroutines."""
     if inspect.iscoroutine(value):
+        import asyncio  # it takes long to import, and few functions need it
+
         return asyncio.run(value)
     if inspect.isgenerator(value) or type(value) in (map, filter, zip, reversed, enumerate):
         return (type(value).__name__, few(value))
