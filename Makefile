@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PRODUCT := $(VENV)/.product
 READY := $(VENV)/.ready
-# Twice as many as there are processors: many tests wait for agents, servers and watchdogs.
-WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# Three for each processor: many tests wait for agents, servers and watchdogs.
+WORKERS ?= $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN))))
 PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would compile everything again
 
@@ -14,11 +14,14 @@ unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would c
 demo: $(PRODUCT)
 	@$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
 
-# The set-up, lint and types go side by side. Tests that measure time run alone, after the others.
+# The parts of the set-up go side by side; so do tests, lint and types, which are printed after the tests. Tests that measure
+# time run alone, at the end.
 test:
-	@$(MAKE) --no-print-directory --jobs 4 system agents lint types
-	$(PYTEST) -m "not soak and not serial" -n $(WORKERS)
-	$(PYTEST) -m "serial and not soak"
+	@$(MAKE) --no-print-directory --jobs 3 system agents $(READY)
+	@make --no-print-directory lint types > $(VENV)/lint.log 2>&1 & lint=$$!; \
+	  $(PYTEST) -m "not soak and not serial" -n $(WORKERS); tests=$$?; \
+	  wait $$lint; lint=$$?; cat $(VENV)/lint.log; exit $$((tests + lint))
+	$(PYTEST) -m "serial and not soak" $$(grep --recursive --files-with-matches --include='test_*.py' serial tests)
 
 fast: $(READY)
 	$(PYTEST) -m pure -n auto
@@ -64,15 +67,17 @@ $(PRODUCT): pyproject.toml
 	fi
 	@touch $@
 
-$(READY): $(PRODUCT)
-	@echo "setting up $(VENV) with what the tests need (about 30 s) ..."
+$(READY): pyproject.toml
+	@echo "setting up $(VENV) with what punchlist and its tests need (about 40 s) ..."
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --group dev; \
+	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
+	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --editable . --group dev; \
 	else \
+	  $(PYTHON) -m venv $(VENV) && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev; \
 	fi
-	@touch $@
+	@touch $(PRODUCT) $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

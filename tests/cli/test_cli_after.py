@@ -118,6 +118,7 @@ def test_the_state_folder_is_closed_to_others(ran):
     assert modes == {"": 0o700, "runs": 0o700, "repos": 0o700, "ledger.sqlite3": 0o600}
 
 
+@pytest.mark.soak
 def test_the_demo_leaves_no_workshop_behind(punchlist, tmp_path):
     assert punchlist("demo", "--quiet").returncode == 1
     assert list((punchlist.home / "repos").glob("*/git")) == []

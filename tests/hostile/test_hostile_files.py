@@ -201,7 +201,7 @@ def test_empty_files_and_files_of_one_byte(repo, ground):
 
 
 @pytest.mark.parametrize(
-    "megabytes", [2, pytest.param(20, marks=pytest.mark.soak)], ids="{} MB".format
+    "megabytes", [1, pytest.param(20, marks=pytest.mark.soak)], ids="{} MB".format
 )
 def test_a_source_of_many_megabytes_is_fixed_and_nothing_else_in_it_changes(
     repo, ground, megabytes

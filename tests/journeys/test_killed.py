@@ -95,9 +95,21 @@ def story(run: Run, project) -> dict:
     }
 
 
+@pytest.fixture(scope="module")
+def stories_in_peace() -> list[dict]:
+    """The story of a run that was not killed, once there was one: it is the same for all tests."""
+    return []
+
+
 @pytest.fixture
-def untouched(project, tmp_path, monkeypatch):
-    """The story of a run that nobody killed."""
+def untouched(project, tmp_path, monkeypatch, stories_in_peace):
+    """The story of a run that was not killed."""
+    if not stories_in_peace:
+        stories_in_peace.append(run_in_peace(project, tmp_path, monkeypatch))
+    return stories_in_peace[0]
+
+
+def run_in_peace(project, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setenv("PUNCHLIST_HOME", str(tmp_path / "peace"))
         done = drive(project, "run")

@@ -94,9 +94,21 @@ def bench(repo, tmp_path, monkeypatch):
     return Bench(repo, tmp_path, monkeypatch)
 
 
+@pytest.fixture(scope="module")
+def runs_in_peace() -> list[Peace]:
+    """The run that was not killed, once there was one: it is the same for all tests."""
+    return []
+
+
 @pytest.fixture
-def untouched(bench):
-    """A run that nobody killed."""
+def untouched(bench, runs_in_peace):
+    """A run that was not killed."""
+    if not runs_in_peace:
+        runs_in_peace.append(run_in_peace(bench))
+    return runs_in_peace[0]
+
+
+def run_in_peace(bench):
     began = time.monotonic()
     done = drive(bench.repo, "run")
     assert done.returncode == 0, done.stderr.decode()

@@ -118,50 +118,55 @@ def test_with_nothing_hidden_the_plugins_of_the_repository_run(bench, scripted):
     assert "plugin" in ran.read_text()
 
 
-def test_a_fixer_edits_and_its_session_goes_on_in_its_folder_and_nowhere_else(
-    opencode, scripted, make_repo
-):
+def test_a_fixer_edits_and_its_session_goes_on(opencode, scripted):
     bench = opencode.bench
     first = opencode(scripted(*fixing(bench.tree)), writes=True, sandbox=False)
     assert (first.failed, json.loads(first.text), bench.calc) == ("", ANSWER, FIXED)
     assert bench.changed == " M calc.py\n"
     assert "bash git diff --stat" in bench.heard
-    other = make_repo("state/trees/two")
-    other.commit({"calc.py": BUG})
     model = scripted({"text": "again"})
     second = opencode(model, "And now?", session=first.session)
-    fork = opencode(model, "And then?", session=first.session, fork=True, writes=True)
-    elsewhere = opencode(model, "And here?", session=first.session, folder=other.root)
-    assert [reply.text for reply in (second, fork, elsewhere)] == ["again"] * 3
-    assert second.session == first.session
-    assert len({first.session, fork.session, elsewhere.session}) == 3
-    remembered = [
+    assert (second.text, second.session) == ("again", first.session)
+    assert remembered(model) == [True]
+
+
+def remembered(model):
+    """Whether each request came with the conversation that went before it."""
+    return [
         "Fix add() in calc.py" in json.dumps(request["body"]["messages"])
         for request in model.requests
     ]
-    assert remembered == [True, True, False]
 
 
+@pytest.mark.soak
+def test_a_session_is_forked_and_is_none_in_another_folder(opencode, scripted, make_repo):
+    first = opencode(scripted(*fixing(opencode.bench.tree)), writes=True, sandbox=False)
+    other = make_repo("state/trees/two")
+    other.commit({"calc.py": BUG})
+    model = scripted({"text": "again"})
+    fork = opencode(model, "And then?", session=first.session, fork=True, writes=True)
+    elsewhere = opencode(model, "And here?", session=first.session, folder=other.root)
+    assert [reply.text for reply in (fork, elsewhere)] == ["again"] * 2
+    assert len({first.session, fork.session, elsewhere.session}) == 3
+    assert remembered(model) == [True, False]
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("step", "trouble", "wait"),
     [
-        pytest.param(
-            {"status": 401, "error": "bad key"}, AgentTrouble.AUTH, 0, marks=pytest.mark.soak
-        ),
+        ({"status": 401, "error": "bad key"}, AgentTrouble.AUTH, 0),
         (
             {"status": 429, "error": "slow down", "headers": {"retry-after-ms": "200"}},
             AgentTrouble.RATE_LIMIT,
             0.2,
         ),
-        pytest.param(
+        (
             {"status": 529, "error": "too busy", "headers": {"retry-after-ms": "200"}},
             AgentTrouble.OVERLOADED,
             0.2,
-            marks=pytest.mark.soak,
         ),
-        pytest.param(
-            {"status": 400, "error": LONG}, AgentTrouble.TOO_LONG, 0, marks=pytest.mark.soak
-        ),
+        ({"status": 400, "error": LONG}, AgentTrouble.TOO_LONG, 0),
     ],
 )
 def test_trouble_of_the_model_is_told_apart(opencode, scripted, step, trouble, wait):

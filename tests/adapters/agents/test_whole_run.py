@@ -3,6 +3,8 @@
 import pytest
 from wholerun import FAULTS, KEY, KINDS, Company, Project, fixed
 
+from needs import rarely
+
 PROOFS = ["reproduced", "witnessed", "checked", "reviewed", "claim"]
 
 
@@ -20,9 +22,7 @@ def spent(told):
     return usage["input_tokens"], usage["output_tokens"]
 
 
-@pytest.mark.parametrize(
-    "kind", ["claude", "codex", pytest.param("gemini", marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("kind", ["codex", *rarely("claude", "gemini")])
 def test_two_faults_are_found_reproduced_fixed_challenged_and_land(project, kind):
     before = project.repo.git("status", "--porcelain"), project.repo.head
     told = project.use(kind).run()
