@@ -2,14 +2,18 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+import warm
 
 GUARDIAN = "sh -c \ntrap '' HUP INT TERM"
 
@@ -110,7 +114,8 @@ def _find_children() -> dict[int, str]:
         with suppress(OSError):
             state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
             line = (folder / "cmdline").read_text().replace("\0", " ").strip()
-            if int(parent) == os.getpid() and state != "Z" and not line.startswith(GUARDIAN):
+            ours = line.startswith(GUARDIAN) or warm.__file__ in line
+            if int(parent) == os.getpid() and state != "Z" and not ours:
                 found[int(folder.name)] = line
     return found
 
@@ -210,6 +215,28 @@ LONG = (
     "cli/",
 )
 """What takes longest comes first, so that no worker has a long file left when the others are done."""
+
+
+WARM = pytest.StashKey[warm.Parent]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the process that all test processes start servers from."""
+    if not hasattr(config, "workerinput"):
+        where = Path(tempfile.mkdtemp(prefix="punchlist-warm-")) / "socket"
+        config.stash[WARM] = warm.Parent(where)
+        os.environ[warm.VARIABLE] = warm.address = str(where)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail if a process is left that was started from the warm one."""
+    if parent := session.config.stash.get(WARM, None):
+        left = parent.end()
+        shutil.rmtree(Path(warm.address).parent)
+        if left:
+            sys.stderr.write(f"\nleft behind by tests: {left}\n")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(tryfirst=True)  # before a selection by marks

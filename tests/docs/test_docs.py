@@ -2,9 +2,9 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+import warm
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
@@ -86,7 +87,7 @@ class Shell:
         programs = folder.parent / "programs"
         programs.mkdir()
         launcher = programs / "punchlist"
-        launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m punchlist "$@"\n')
+        launcher.write_text(f'#!/bin/sh\nexec {shlex.join(warm.command())} "$@"\n')
         launcher.chmod(0o755)
         source = f"{ROOT / 'src'}:{os.environ.get('PYTHONPATH', '')}"
         self.env = {

@@ -11,6 +11,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import warm
+
 if TYPE_CHECKING:
     from mcp import Client
 
@@ -145,7 +147,7 @@ class Place:
 
         from mcp import Client, StdioServerParameters
 
-        program, *rest = self.command(*arguments, **more)
+        program, *rest = warm.command(*self.command(*arguments, **more)[3:])
         server = StdioServerParameters(command=program, args=rest, env=self.env, cwd=self.repo.root)
         with (self.folder / "mcp.log").open("a") as log:
             transport = stdio_client(server, errlog=log)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 
+import warm
 from punchlist.app.access import Role
 from punchlist.web.security.tokens import Tokens
 
@@ -28,7 +29,7 @@ class Site:
         self.tokens = {
             role.value: Tokens(self.home).create_token(role, f"{role}er") for role in Role
         }
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | warm.WarmProcess | None = None
 
     def punchlist(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "punchlist", *arguments]
@@ -57,17 +58,9 @@ class Site:
     def start(self, *more: str) -> "Site":
         begin = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
-            command = [
-                sys.executable,
-                "-m",
-                "punchlist",
-                "serve",
-                "--port",
-                str(self.port),
-                *(more or QUICK),
-            ]
-            self._process = subprocess.Popen(
-                command, env=self.env, stdout=log, stderr=log, cwd=self.folder
+            arguments = ("serve", "--port", str(self.port), *(more or QUICK))
+            self._process = warm.start(
+                *arguments, env=self.env, stdout=log, stderr=log, cwd=self.folder
             )
         until = time.monotonic() + 60
         while time.monotonic() < until:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -144,6 +145,17 @@ def test_a_dismissed_issue_is_closed_and_opened_again_or_the_tracker_says_that_i
 
 
 def test_an_entry_in_the_table_is_enough(tmp_path, monkeypatch):
-    own = FilesTracker(tmp_path)
-    monkeypatch.setitem(wired._TRACKERS, "own", lambda track, workshop: own)
-    assert wired.make_tracker(load_settings(None, {"track.to": "own"}), None) is own
+    """For filing, and for closing what a person dismissed; issue files of earlier runs are closed too."""
+    own, place = FilesTracker(tmp_path), wired.TrackerPlace(tmp_path, None)
+    monkeypatch.setitem(wired._TRACKERS, "own", lambda track, place: own)
+    loaded = load_settings(None, {"track.to": "own"})
+    workshop = SimpleNamespace(folder=tmp_path, checkout=SimpleNamespace(user_git=None))
+    assert wired.make_tracker(loaded, workshop) is own
+    earlier = [
+        str(tmp_path / "old" / "major-1a2b-title.md"),
+        "https://github.example/issues/7",
+        "own-3",
+    ]
+    first, *others = wired.trackers_of(loaded.settings.track, earlier, place)
+    assert first is own
+    assert [tracker._folder for tracker in others] == [tmp_path / "old"]

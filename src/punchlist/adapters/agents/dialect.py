@@ -11,7 +11,7 @@ To add an agent, write a dialect and name it in `registry.AGENTS`:
             return AgentCall(arguments=("--json",), env=env, stdin=ask.prompt)
         def describe_event(self, event: JsonEvent) -> str:  # progress text; often ""
             return event.text("message")
-        def parse_output(self, ran: Ran, ask: Ask) -> ParsedReply:
+        def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
             return ParsedReply(text=...)   # or failed=..., trouble=classify_error(...)
 
 `parse_output` also parses what a killed child left: its session, opened files and usage.

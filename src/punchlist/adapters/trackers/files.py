@@ -36,6 +36,11 @@ class IssueHead(NamedTuple):
     dismissed: bool
 
 
+def is_issue_file(ref: str) -> bool:
+    """Return whether a filing's reference is the path of an issue file."""
+    return "://" not in ref and _NAME.fullmatch(Path(ref).name) is not None
+
+
 class FilesTracker:
     """An issue is open while its file exists without the dismissed mark; users close it by
     deleting the file.

@@ -10,7 +10,7 @@ from punchlist.adapters.reports import WRITTEN
 from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.session import Session
-from punchlist.app.start.tracker import trackers_of
+from punchlist.app.start.tracker import TrackerPlace, trackers_of
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.ledger.events import Dismissal, Dismissed, Entry
@@ -166,7 +166,8 @@ def _update_issues(session: Session, run: Run, items: Sequence[Item], event: Dis
     track = decode_settings(run.started.settings).settings.track
     fingerprints = {item.fingerprint for item in items}
     refs = (item.issue for item in items)
-    for tracker in trackers_of(track, refs, session.repository_folder):
+    place = TrackerPlace(session.repository_folder, session.required_checkout.user_git)
+    for tracker in trackers_of(track, refs, place):
         if event.revoked:
             tracker.reopen(fingerprints)
         else:

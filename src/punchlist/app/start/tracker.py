@@ -2,14 +2,23 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
+from punchlist.adapters.git.command import Git
 from punchlist.adapters.git.workshop import Workshop
-from punchlist.adapters.trackers.files import FilesTracker
+from punchlist.adapters.trackers.files import FilesTracker, is_issue_file
 from punchlist.errors import SettingsError
 from punchlist.ports.tracker import Tracker
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, TrackSettings
 
 _WITH_THE_TOKEN = ("track.api", "track.token")
+
+
+class TrackerPlace(NamedTuple):
+    """The repository's state folder, and git in the user's checkout."""
+
+    state: Path
+    git: Git
 
 
 def check_tracker_settings(loaded: LoadedSettings) -> None:
@@ -31,26 +40,29 @@ def check_tracker_settings(loaded: LoadedSettings) -> None:
 
 def make_tracker(loaded: LoadedSettings, workshop: Workshop) -> Tracker:
     check_tracker_settings(loaded)
-    return _TRACKERS[loaded.settings.track.to](loaded.settings.track, workshop)
+    place = TrackerPlace(workshop.folder, workshop.checkout.user_git)
+    return _TRACKERS[loaded.settings.track.to](loaded.settings.track, place)
 
 
-def trackers_of(track: TrackSettings, refs: Iterable[str], state: Path) -> list[Tracker]:
+def trackers_of(track: TrackSettings, refs: Iterable[str], place: TrackerPlace) -> list[Tracker]:
     """Return the trackers that a dismissal must update: where a run with these settings files, and
-    where earlier runs filed the issues `refs`. `state` is the repository's state folder.
+    the folders of issue files where earlier runs filed `refs`.
     """
-    folders = (Path(ref).parent for ref in refs if ref and "://" not in ref)
-    return list(map(FilesTracker, dict.fromkeys((_issue_folder(track, state), *folders))))
+    folders = {Path(ref).parent for ref in refs if is_issue_file(ref)}
+    if track.to == "files":
+        folders.discard(_issue_folder(track, place.state))
+    return [_TRACKERS[track.to](track, place), *map(FilesTracker, sorted(folders))]
 
 
 def _issue_folder(track: TrackSettings, state: Path) -> Path:
     return Path(track.folder).expanduser() if track.folder else state / "issues"
 
 
-def _make_files(track: TrackSettings, workshop: Workshop) -> Tracker:
-    return FilesTracker(_issue_folder(track, workshop.folder))
+def _make_files(track: TrackSettings, place: TrackerPlace) -> Tracker:
+    return FilesTracker(_issue_folder(track, place.state))
 
 
-def _make_github(track: TrackSettings, workshop: Workshop) -> Tracker:
+def _make_github(track: TrackSettings, place: TrackerPlace) -> Tracker:
     # The GitHub client loads slowly, so only runs that need it import it.
     from punchlist.adapters.trackers.github.remote import make_token_reader
     from punchlist.adapters.trackers.github.tracker import GithubTarget, GithubTracker
@@ -58,7 +70,7 @@ def _make_github(track: TrackSettings, workshop: Workshop) -> Tracker:
     return GithubTracker(
         GithubTarget(
             token=make_token_reader(track.token),
-            git=workshop.checkout.user_git,
+            git=place.git,
             repository=track.repository,
             api=track.api,
             labels=track.labels,
@@ -66,7 +78,7 @@ def _make_github(track: TrackSettings, workshop: Workshop) -> Tracker:
     )
 
 
-_TRACKERS: dict[str, Callable[[TrackSettings, Workshop], Tracker]] = {
+_TRACKERS: dict[str, Callable[[TrackSettings, TrackerPlace], Tracker]] = {
     "files": _make_files,
     "github": _make_github,
 }
