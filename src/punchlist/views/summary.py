@@ -97,7 +97,8 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
         return _describe_empty(numbers, run)
     if not numbers.in_scope:
         looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
-        return f"{pluralize(looked, 'reviewer')} looked and reported nothing here."
+        where = "about this change" if numbers.outside else "here"
+        return f"{pluralize(looked, 'reviewer')} looked and reported nothing {where}."
     seen = _proof_caveat(run)
     if numbers.fixed == numbers.in_scope:
         all_ = "The one item is" if numbers.fixed == 1 else f"All {numbers.fixed:,} items are"

@@ -280,7 +280,8 @@ def find_files(tree: Tree, *names: str) -> list[str]:
 
 def _keep_files(analysis: Analysis, files: set[str]) -> Analysis:
     kept = tuple(finding for finding in analysis.findings if finding.spot.path in files)
-    return replace(analysis, findings=kept)
+    beyond = tuple(finding for finding in analysis.findings if finding.spot.path not in files)
+    return replace(analysis, findings=kept, beyond=beyond)
 
 
 def _output_tail(ran: ProcessResult) -> str:

@@ -96,6 +96,8 @@ class Reviewed(Event, frozen=True, kw_only=True):
     groups: tuple[tuple[str, ...], ...] = ()
     """Ids of findings that can be fixed together, as the reviewer says."""
     transcript: str = ""
+    caused: tuple[str, ...] = ()
+    """Ids of findings outside the changed lines that an analyzer does not report of the base."""
 
 
 class Clarified(Event, frozen=True, kw_only=True):

@@ -85,6 +85,7 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
             if not (event.failed or event.skipped)
             else now.fresh_from
         ),
+        caused=now.caused.union(event.caused),
         refused=(*now.refused, *event.refused),
         reviews={**now.reviews, event.reviewer: review},
         hints=(*now.hints, *event.groups),
@@ -101,7 +102,7 @@ def _consolidated(run: Run, event: ev.Consolidated) -> Run:
     for sighting in event.sightings:
         item = items[sighting.item].with_sighting(sighting.finding)
         items[sighting.item] = replace(item, in_scope=item.in_scope or sighting.ours)
-    reviewing = replace(run.reviewing, fresh=(), fresh_from={})
+    reviewing = replace(run.reviewing, fresh=(), fresh_from={}, caused=frozenset())
     return replace(run, items=items, reviewing=reviewing)
 
 

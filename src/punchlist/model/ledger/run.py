@@ -99,6 +99,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Reported, and not yet consolidated."""
     fresh_from: dict[str, str] = {}
     """By reviewer since the last consolidation: the commit it looked at."""
+    caused: frozenset[str] = frozenset()
+    """Ids of findings outside the changed lines that the change brought about."""
     refused: tuple[RefusedEntry, ...] = ()
     reviews: dict[str, LatestReview] = {}
     hints: tuple[tuple[str, ...], ...] = ()

@@ -40,7 +40,8 @@ def consolidate_findings(run: Run, change: Change, rule: MergeRule) -> Consolida
         Sighting(
             known[finding.id],
             finding,
-            ours=finding.id in adopted and _is_in_scope(finding, run, change),
+            ours=_is_about_change(finding, run)
+            or (finding.id in adopted and _is_in_scope(finding, run, change)),
         )
         for finding in run.reviewing.fresh
         if finding.id in known
@@ -136,15 +137,22 @@ def _reading_key(finding: Finding) -> tuple[int, str, int, str]:
 
 
 def _is_in_scope(finding: Finding, run: Run, change: Change) -> bool:
-    """After the first commit every new finding is in scope, as are all from documents, and an
-    agent's about changed files or no file; others must touch the change.
+    """After the first commit every new finding is in scope; before it, what an analyzer reports
+    must touch the changed lines, unless the change brought it about.
     """
-    spot, started = finding.spot, run.started
-    if run.landing.landed or finding.source in started.documents:
-        return True
-    if finding.source in started.crew and (not spot.path or spot.path in change.files):
+    spot = finding.spot
+    if run.landing.landed or _is_about_change(finding, run):
         return True
     return change.covers(spot.path, spot.line, spot.last_line)
+
+
+def _is_about_change(finding: Finding, run: Run) -> bool:
+    """Return whether the finding is in scope wherever it lies: an agent or a document reports it,
+    or the change brought it about.
+    """
+    started = run.started
+    told = finding.source in started.crew or finding.source in started.documents
+    return told or finding.id in run.reviewing.caused
 
 
 def _reopen_fixed(run: Run, seen: set[int]) -> Iterator[Move]:

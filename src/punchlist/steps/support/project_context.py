@@ -33,7 +33,8 @@ async def load_background(run: Run, world: World) -> Background:
     meant = {path: await repository.text(tip, path) for path in started.specification}
     diff = ""
     if change.kind is not ScopeKind.ALL:
-        diff = await repository.diff(change.base, tip, sorted(change.files) or None)
+        paths = sorted({*change.files, *change.renamed.values(), *change.deleted})
+        diff = await repository.diff(change.base, tip, paths or None)
     return Background(
         conventions={path: text for path, text in named.items() if text},
         checks=tuple(check.command for check in started.checks if started.checks_allowed),
