@@ -125,3 +125,56 @@ def test_what_was_there_before_is_listed_and_not_held_against_the_change(branch)
     assert ran.returncode == 0
     assert "2 items in 1 file outside the change" in ran.stdout
     assert "nothing about this change" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "language"),
+    [
+        ("web/app.js", "var x = eval('1')\n", "JavaScript"),
+        ("cmd/main.go", "package main\n", "Go"),
+        ("bin/deploy", "#!/usr/bin/env ruby\nputs 1\n", "Ruby"),
+        ("Dockerfile.prod", "FROM scratch\n", "Dockerfile"),
+    ],
+)
+def test_files_that_no_reviewer_looked_at_are_named_and_the_run_is_not_clean(
+    repo, make_punchlist, path, text, language
+):
+    repo.commit(
+        {"good.py": "X = 1\n", "README.md": "# A project\n", "Makefile": "all:\n", path: text}
+    )
+    ran = make_punchlist(repo.root)("run", "--all", "--set", "analyzers.enabled=ruff")
+    assert ran.returncode == 3
+    assert "· clean" not in ran.stdout
+    assert f"No reviewer looked at 1 {language} file: {path};" in " ".join(ran.stdout.split())
+
+
+def test_prose_and_configuration_need_no_reviewer_and_settings_leave_programs_out(
+    repo, make_punchlist
+):
+    files = {"good.py": "X = 1\n", "README.md": "# A\n", "setup.cfg": "[a]\n", ".env": "A=1\n"}
+    repo.commit({**files, "LICENSE": "Do what you want.\n", "docs/make.bat": "echo\n"})
+    punchlist = make_punchlist(repo.root)
+    ran = punchlist(
+        "review",
+        "--all",
+        "--set",
+        "analyzers.enabled=ruff",
+        "--set",
+        "analyzers.unreviewed=make.bat",
+    )
+    assert ran.returncode == 0
+    assert "1 program file left out of the review" in ran.stdout
+
+
+def test_an_agent_that_was_shown_a_file_of_the_change_has_looked_at_it(branch):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "X = 2\n", "app.js": "let x = 1\n"}, NOTHING)
+    ran = punchlist("review")
+    assert (ran.returncode, "No reviewer looked" in ran.stdout) == (0, False)
+
+
+def test_a_fixed_python_file_beside_an_unread_script_is_not_all_that_was_to_be_seen(branch):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "import os\n\nX = 2\n", "b.ts": "let x = 1\n"})
+    document = punchlist.json("run", "--no-checks")
+    assert document["report"]["counts"]["fixed"] == 1
+    assert document["report"]["outcome"] == "incomplete"
+    assert document["exit"] == 3

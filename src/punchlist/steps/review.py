@@ -16,11 +16,9 @@ from punchlist.ports.roles import Opinion
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.caused_findings import WithCaused, find_caused
-from punchlist.steps.support.project_context import load_background, select_files
+from punchlist.steps.support.project_context import EVERYTHING, load_background, select_files
 from punchlist.steps.support.wording import join_few
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
-
-EVERYTHING = "the whole repository"
 
 
 class Options(VerbOptions, frozen=True):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from punchlist.model.finding.languages import ANALYZED_BY
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
@@ -12,6 +13,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import PROOF_WORDS
 
 _RAW = 200
+_NAMED = 10
 
 
 class Gap(Struct, frozen=True):
@@ -153,6 +155,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _silent_reviewers(run)
     yield from _idle_checks(run)
     yield from _overlooked_files(run)
+    yield from _unseen_files(run)
     judged = run.work.challenged
     if judged is not None and judged.failed:
         what = f"{judged.agent} was to judge the last fixes and failed: none of them counts"
@@ -212,6 +215,20 @@ def _overlooked_files(run: Run) -> Iterator[Gap]:
     if files:
         what = f"No agent looked at {pluralize(len(files), 'file')} of the change"
         yield Gap("reviewer", what, ", ".join(files[:10]) + (", ..." if len(files) > 10 else ""))
+
+
+def _unseen_files(run: Run) -> Iterator[Gap]:
+    for each in run.reviewing.unseen:
+        files = pluralize(each.count, f"{each.language} file")
+        named = ", ".join(each.paths[:_NAMED]) + (", ..." if each.count > _NAMED else "")
+        who = ANALYZED_BY.get(each.language)
+        tools = f"{who}, an agent (--agent)" if who else "an agent (--agent)"
+        remedy = f"{tools} or a tool of your own (analyzers.custom) can"
+        yield Gap("reviewer", f"No reviewer looked at {files}", f"{named}; {remedy}")
+    if run.reviewing.left_out:
+        files = pluralize(run.reviewing.left_out, "program file")
+        why = "analyzers.unreviewed in the settings says so"
+        yield Gap("scope", f"{files} left out of the review", why)
 
 
 def _idle_checks(run: Run) -> Iterator[Gap]:

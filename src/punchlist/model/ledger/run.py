@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.languages import UnseenFiles
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
@@ -107,6 +108,10 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Ids of findings that can be fixed together, as their reviewer says."""
     looked_over: dict[str, tuple[str, ...]] = {}
     """By agent: files of the change it was neither shown nor seen to open in its last review."""
+    unseen: tuple[UnseenFiles, ...] = ()
+    """Program files under review that no reviewer looked at."""
+    left_out: int = 0
+    """Program files that the user's settings leave out of the review."""
 
 
 class Landing(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,9 @@ from punchlist.ports.roles import Background, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 
+EVERYTHING = "the whole repository"
+"""What an agent that opened no file and found nothing did not look at."""
+
 CONVENTIONS = (
     "AGENTS.md",
     "CLAUDE.md",
