@@ -178,3 +178,25 @@ def test_a_fixed_python_file_beside_an_unread_script_is_not_all_that_was_to_be_s
     assert document["report"]["counts"]["fixed"] == 1
     assert document["report"]["outcome"] == "incomplete"
     assert document["exit"] == 3
+
+
+def test_fixed_but_not_applied_is_its_own_exit_code_until_it_is_applied(branch):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "import os\n\nX = 2\n"})
+    ran = punchlist("run", "--no-checks", "--check")
+    assert ran.returncode == 8
+    assert "which lacks them until then" in " ".join(ran.stdout.split())
+    document = punchlist.json("status")
+    assert (document["exit"], document["unapplied"]) == (0, True)
+    assert punchlist("resume", "--check").returncode == 8
+    assert punchlist("resume").returncode == 0
+    assert punchlist("apply").returncode == 0
+    assert punchlist("resume", "--check").returncode == 0
+    assert punchlist.json("status")["unapplied"] is False
+
+
+def test_the_check_changes_no_other_exit_code(branch):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "import os\n\nX = eval('2')\n"})
+    left = punchlist.json("run", "--no-checks", "--check", "--set", "analyzers.select=F401,S307")
+    assert (left["exit"], left["unapplied"]) == (1, True)
+    none = punchlist.json("run", "--no-checks", "--check", "--set", "analyzers.select=E711")
+    assert (none["exit"], none["unapplied"]) == (0, False)
