@@ -156,6 +156,7 @@ def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
         fixer(fix("mean"), prompt="worth 70"),
         scores(F001=70, times=1),
         scores(F001=95),
+        agents=("robot", "critic"),
     )
     watch = Watch()
     bench.run("challenged", watch=watch)

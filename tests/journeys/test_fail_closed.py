@@ -145,6 +145,8 @@ def test_a_reviewer_who_did_not_open_the_file_confirms_no_fix_in_it(bench, opene
         review("mean", times=1, opened=["shop/prices.py"]),
         review(opened=opened),
         fixer(fix("mean")),
+        agents=("robot", "critic"),
+        settings='[role.technical]\nagents = ["critic"]\n',
     )
     run = bench.run(path, kind=ScopeKind.ALL)
     assert run.items[1].status is Status.FIXED

@@ -154,11 +154,12 @@ async def _build_exhibits(batches: Sequence[Batch], run: Run, world: World) -> l
 def _close_contested(
     task: JudgeFixes, scores: Iterable[Score], run: Run, agent: str
 ) -> Iterable[Move]:
-    """Yield moves that close the contested items whose contest the challenger approves."""
+    """Yield moves that close the contested items whose contest another agent approves."""
     known = lowest_scores(scores)
     for number in task.contested:
         score = known.get(number)
-        if score is not None and score.approves(task.options.threshold):
+        own = run.is_self_review("challenger", agent, run.items[number])
+        if score is not None and not own and score.approves(task.options.threshold):
             agreed = f"agreed by {agent}: {score.feedback or score.score}"
             why = f"{run.work.contested[number]} ({agreed})"
             yield Move(number, Fact.CONTEST_AGREED, by=agent, why=why)

@@ -260,16 +260,25 @@ def _find_agent_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
     if not batch.uses_agent:
         return
     report = run.work.reports.get(item)
-    why = report.why if report else ""
-    yield Proof(ProofClass.CLAIM, why or "the agent says so, and there is a diff")
+    why = (report.why if report else "") or "the agent says so, and there is a diff"
+    scored, self_review = _find_approval(run, item)
+    yield Proof(ProofClass.CLAIM, f"{why}; {self_review}" if self_review else why)
     examined = run.work.examined.get(batch.number)
     yield from examined.proofs.get(item, ()) if examined is not None else ()
+    if scored:
+        yield Proof(ProofClass.REVIEWED, scored)
+
+
+def _find_approval(run: Run, item: int) -> tuple[str, str]:
+    """Return what another agent's approval says, or "", and what self-review says, or ""."""
     challenged = run.work.challenged
     score = lowest_scores(challenged.scores).get(item) if challenged is not None else None
-    if challenged is not None and score is not None and score.approves(challenged.threshold):
-        said = f"scored {score.score} by {challenged.agent}"
-        canaries = f"; {challenged.canaries}" if challenged.canaries else ""
-        yield Proof(ProofClass.REVIEWED, f"{said}{canaries}")
+    if challenged is None or score is None or not score.approves(challenged.threshold):
+        return "", ""
+    if run.is_self_review("challenger", challenged.agent, run.items[item]):
+        return "", f"self-review: {challenged.agent} scored its own fix {score.score}"
+    canaries = f"; {challenged.canaries}" if challenged.canaries else ""
+    return f"scored {score.score} by {challenged.agent}{canaries}", ""
 
 
 def _judged_paths(batch: Batch) -> tuple[str, ...]:

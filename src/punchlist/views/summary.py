@@ -156,6 +156,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _idle_checks(run)
     yield from _overlooked_files(run)
     yield from _unseen_files(run)
+    yield from _self_reviews(run)
     judged = run.work.challenged
     if judged is not None and judged.failed:
         what = f"{judged.agent} was to judge the last fixes and failed: none of them counts"
@@ -215,6 +216,15 @@ def _overlooked_files(run: Run) -> Iterator[Gap]:
     if files:
         what = f"No agent looked at {pluralize(len(files), 'file')} of the change"
         yield Gap("reviewer", what, ", ".join(files[:10]) + (", ..." if len(files) > 10 else ""))
+
+
+def _self_reviews(run: Run) -> Iterator[Gap]:
+    """Yield a gap if the agent that judges the fixes also makes them."""
+    judges, fixers = run.started.crew.get("challenger", ()), run.started.crew.get("fixer", ())
+    same = run.started.same_agents.get(f"challenger {judges[0]}", judges[:1]) if judges else ()
+    if run.by_item.scores and fixers and fixers[0] in same:
+        what = f"{judges[0]} judged its own fixes: that is self-review, and no proof"
+        yield Gap("reviewer", what, "name a second agent, for example --agent claude --agent codex")
 
 
 def _unseen_files(run: Run) -> Iterator[Gap]:

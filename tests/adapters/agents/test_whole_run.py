@@ -3,7 +3,7 @@
 import pytest
 from wholerun import FAULTS, KEY, KINDS, Company, Project, fixed
 
-PROOFS = ["reproduced", "witnessed", "checked", "reviewed", "claim"]
+PROOFS = ["reproduced", "witnessed", "checked", "claim"]
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ _BY_NAME = {
     "gemfile": "Ruby",
     "vagrantfile": "Ruby",
 }
-_SHEBANG = re.compile(r"#!\s*\S*?(?:\benv\s+(?:-\S+\s+)*)?(?:[^\s/]*/)*([A-Za-z]+)")
+_SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z]+)")
 _BY_INTERPRETER = {
     **dict.fromkeys(("python", "pypy"), "Python"),
     **dict.fromkeys(("node", "deno", "bun"), "JavaScript"),

@@ -164,6 +164,12 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return sum(attempt.fact in failures for attempt in self.attempts)
 
     @property
+    def worked_on_by(self) -> str:
+        """Who last said that it is fixed, or that there is nothing to fix, or ""."""
+        said = (Fact.SAID_FIXED, Fact.CONTESTED)
+        return next((each.by for each in reversed(self.attempts) if each.fact in said), "")
+
+    @property
     def undone(self) -> int:
         """How often it came back after a fix that had landed."""
         return sum(attempt.fact is Fact.SEEN_AGAIN for attempt in self.attempts)

@@ -53,6 +53,8 @@ class Started(Event, frozen=True, kw_only=True):
     """By role: the agents that play it, each for when the one before it fails."""
     outside: tuple[str, ...] = ()
     """Agents that punchlist does not start; each has one conversation for all its roles."""
+    same_agents: dict[str, tuple[str, ...]] = {}
+    """By role and agent ("challenger codex"): the fixers that are the same program and model."""
     specification: tuple[str, ...] = ()
     """Files that say what the change is meant to do, for reviewers that ask for them."""
     notes: str = ""

@@ -77,6 +77,7 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
         event.failed,
         event.skipped,
         event.unread,
+        event.agent,
     )
     now = run.reviewing
     reviewing = replace(

@@ -34,6 +34,8 @@ class LatestReview(Struct, frozen=True):
     skipped: str = ""
     unread: tuple[str, ...] = ()
     """Files it could not look at; "" if they are unknown."""
+    agent: str = ""
+    """The agent that played the reviewer, if it is a role."""
 
     def has_seen(self, path: str) -> bool:
         """Whether it looked at the file, so that no finding means something."""
@@ -225,6 +227,11 @@ class Run(Struct, frozen=True, kw_only=True):
     def has_outside_agent(self, role: str) -> bool:
         """Whether an agent that punchlist does not start plays the role."""
         return not set(self.started.outside).isdisjoint(self.started.crew.get(role, ()))
+
+    def is_self_review(self, role: str, agent: str, item: Item) -> bool:
+        """Whether the agent in a judging role also made the item's last fix, or contested it."""
+        same = self.started.same_agents.get(f"{role} {agent}", (agent,))
+        return item.worked_on_by in same
 
     def claimed_items(self, batch: Batch) -> tuple[int, ...]:
         """Return the batch's items that are claimed as fixed."""

@@ -193,14 +193,18 @@ def _proven_move(item: Item, fact: Fact, kind: ProofClass, why: str, ref: str = 
 
 def _confirm_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
     """Yield moves with a REVIEWED proof for fixed items that the reviewing agent, asked in a new
-    conversation, no longer reports; not if the same agent also fixed.
+    conversation, no longer reports; not if the same agent also made the fix.
     """
     crew = run.started.crew
     biased = set(run.started.outside).intersection(crew.get("fixer", ()))
     able = {role for role, players in crew.items() if biased.isdisjoint(players)}
     fresh = _reviewers_of_tip(run) & able
     for item in run.find_items(Status.FIXED):
-        reports = [finding for finding in item.findings if finding.source in fresh]
+        reports = [
+            finding
+            for finding in item.findings
+            if finding.source in fresh and not _fixed_itself(run, finding.source, item)
+        ]
         known = any(proof.kind is ProofClass.REVIEWED for proof in item.proofs)
         if not reports or known or item.number in seen:
             continue
@@ -208,3 +212,9 @@ def _confirm_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
             sources = ", ".join(sorted({finding.source for finding in reports}))
             why = f"no longer reported by a fresh {sources} reviewer"
             yield _proven_move(item, Fact.CONFIRMED, ProofClass.REVIEWED, why)
+
+
+def _fixed_itself(run: Run, role: str, item: Item) -> bool:
+    """Return whether the agent that played the reviewer also made the item's fix."""
+    review = run.reviewing.reviews[role]
+    return run.is_self_review(role, review.agent, item)
