@@ -1,4 +1,4 @@
-"""challenge: another agent scores the verified fixes; a missing score approves nothing."""
+"""challenge: another agent scores the verified fixes; no usable score is no verdict."""
 
 from collections.abc import Iterable, Sequence
 
@@ -54,7 +54,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if not (batches or contested) or missing or run.work.challenged is not None:
         return ()
     task = JudgeFixes(batches, contested, options, f"{place} challenger")
-    about = f"{players[0] if players else 'nobody'} judges the fixes"
+    about = f"{players[0] if players else 'the challenger'} judges the fixes"
     return select_pending(run, Action("judge", task, about))
 
 
@@ -79,7 +79,7 @@ async def judge_fixes(task: JudgeFixes, run: Run, world: World) -> Challenged:
         scores=scores,
         threshold=threshold,
         approved=verdict.approved,
-        failed="; ".join(dict.fromkeys(each.failed for each in answers if each.failed)),
+        failed=_explain_absence(answers, batches, run, scores),
         agent=agent,
         transcript=next((each.transcript for each in answers if each.transcript), ""),
         canaries=canaries,
@@ -116,6 +116,20 @@ async def _ask_challenger(
             return answers
     failed = _failed_judgement("it changed the files that it was to judge", batches)
     return [*(replace(each, scores=()) for each in answers), failed]
+
+
+def _explain_absence(
+    answers: Iterable[Judgement], batches: Iterable[Batch], run: Run, scores: Iterable[Score]
+) -> str:
+    """Return why items have no verdict, or "" if each of them has one."""
+    known = {score.item: score for score in scores}
+    claimed = [number for batch in batches for number in run.claimed_items(batch)]
+    unscored = [number for number in claimed if number not in known or not known[number].usable]
+    why = [each.failed for each in answers if each.failed]
+    if unscored and not why:
+        why = [known[number].feedback for number in unscored if number in known]
+        why = [f"no usable score for {len(unscored)} of {len(claimed)} items", *why[:1]]
+    return "; ".join(dict.fromkeys(why))
 
 
 def _failed_judgement(why: str, batches: Iterable[Batch]) -> Judgement:

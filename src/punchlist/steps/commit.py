@@ -80,9 +80,12 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
     """Reopen the items of agents' fixes that lack the required proof."""
     why = f"nothing proves it: it needs to be {task.needs}"
-    moves = []
+    moves: list[Move] = []
     for number in task.batches:
         batch = run.work.batches[number]
+        if task.needs is ProofClass.REVIEWED and _lacks_verdict(batch, run):
+            moves += _defer_unjudged(batch, run, why)
+            continue
         blind = run.checks.unverified or explain_unjudged(
             _judged_paths(batch), run.checks.baselines
         )
@@ -91,6 +94,26 @@ async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
             for item in run.claimed_items(batch)
         ]
     return Returned(why=why, moves=tuple(moves))
+
+
+def _lacks_verdict(batch: Batch, run: Run) -> bool:
+    """Return whether a challenger was asked and gave no usable score for one of its items."""
+    challenged = run.work.challenged
+    if challenged is None:
+        return False
+    known = lowest_scores(challenged.scores)
+    claimed = run.claimed_items(batch)
+    return any(item not in known or not known[item].usable for item in claimed)
+
+
+def _defer_unjudged(batch: Batch, run: Run, why: str) -> list[Move]:
+    """Return moves that count as no attempt: the same fix would only be made once more."""
+    challenged = run.work.challenged
+    agent = challenged.agent if challenged is not None else "challenger"
+    cause = challenged.failed if challenged is not None else ""
+    said = f"{agent} gave no verdict on its fix ({cause}), and {why}"
+    items = run.claimed_items(batch)
+    return [Move(item, Fact.ABSENT, by=agent, why=said, ref="unjudged") for item in items]
 
 
 async def land_batches(task: Land, run: Run, world: World) -> Committed | Failed:

@@ -79,6 +79,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 
 
 def _should_file(item: Item, options: Options) -> bool:
+    """Return whether to file it; what only waits for an agent's answer is listed."""
+    if item.awaits_agent:
+        return False
     if options.file is FilingScope.MUST_FIX:
         return item.must_fix
     return options.file is FilingScope.ALL

@@ -157,10 +157,9 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _overlooked_files(run)
     yield from _unseen_files(run)
     yield from _self_reviews(run)
-    judged = run.work.challenged
-    if judged is not None and judged.failed:
-        what = f"{judged.agent} was to judge the last fixes and failed: none of them counts"
-        yield Gap("reviewer", what, judged.failed)
+    for agent, why in run.checks.absent_judges.items():
+        what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
+        yield Gap("reviewer", what, why)
     if run.halted:
         yield Gap("limit", "The run stopped before it was through", run.halted)
     if run.interrupted:

@@ -31,7 +31,11 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
         case ev.Challenged():
             work = replace(run.work, challenged=event, contested={})
             scores = run.by_item.scores | lowest_scores(event.scores)
-            return replace(run, work=work, by_item=replace(run.by_item, scores=scores))
+            absent = {event.agent: event.failed} if event.failed else {}
+            absent_judges = {**run.checks.absent_judges, **absent}
+            checks = replace(run.checks, absent_judges=absent_judges)
+            by_item = replace(run.by_item, scores=scores)
+            return replace(run, work=work, by_item=by_item, checks=checks)
         case ev.Consolidated():
             return _consolidated(run, event)
         case ev.Planned():

@@ -137,6 +137,8 @@ class Checking(Struct, frozen=True, kw_only=True):
     baselines: dict[str, ev.Baselined] = {}
     unverified: str = ""
     flaky: frozenset[str] = frozenset()
+    absent_judges: dict[str, str] = {}
+    """By agent: why it gave no verdict on fixes that it was to judge."""
 
 
 class FilingRecord(Struct, frozen=True, kw_only=True):

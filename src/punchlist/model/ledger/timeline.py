@@ -100,7 +100,8 @@ def _describe_examination(event: ev.Examined) -> _Line:
 
 def _describe_challenge(event: ev.Challenged) -> _Line:
     if event.failed:
-        return _Line(f"{event.agent} failed: nothing is approved", Tone.BAD, event.failed)
+        said = f"{event.agent} gave no verdict: the other proofs decide"
+        return _Line(said, Tone.BAD, event.failed)
     scores = ", ".join(
         f"item {score.item}: {'none' if score.score is None else score.score}"
         for score in event.scores[:5]
