@@ -113,7 +113,7 @@ def _exits() -> Iterator[str]:
     yield ""
     yield (
         "A run that ended says how in one word: `clean`, `fixed` and `dismissed` exit 0,"
-        " `leftovers` 1, `incomplete` 3."
+        " `leftovers` 1, `incomplete` 3. With `--check`, `fixed` exits 8 until the fixes are applied."
     )
 
 

@@ -321,7 +321,7 @@ def test_without_findings_nothing_is_started_but_the_review_and_the_report(make_
     bench = make_bench({"a.py": "fine\n"}, Words(bad=(MAJOR, "good")))
     watch = Watch()
     run = bench.run(watch=watch)
-    assert watch.began_keys == ["words", "items", "report"]
+    assert watch.began_keys == ["words", "items", "survey", "report"]
     assert bench.judge.runs == []
     assert run.ended == RunOutcome.CLEAN
 

@@ -179,7 +179,7 @@ def test_when_the_money_is_spent_what_runs_may_end_and_nothing_more_begins(stage
     watch = Watch()
     run = stage.drive(watch)
     assert run.halted == "money limit of $3 reached"
-    assert watch.began_keys == ["1", "5", "9", "2", "report"]
+    assert watch.began_keys == ["1", "5", "9", "2", "survey", "report"]
     assert run.usage.dollars == 8, "what was paid for is known"
     assert run.ended == "incomplete"
 

@@ -156,6 +156,7 @@ def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
         fixer(fix("mean"), prompt="worth 70"),
         scores(F001=70, times=1),
         scores(F001=95),
+        agents=("robot", "critic"),
     )
     watch = Watch()
     bench.run("challenged", watch=watch)
@@ -197,24 +198,40 @@ def test_the_number_beats_the_word_and_no_number_approves_nothing(bench, said):
     )
     bench.run("challenged")
     run = bench.answer("a")
-    assert run.items[1].status is Status.FILED
-    assert not run.landing.landed
+    if "3" in json.dumps(said):
+        assert run.items[1].status is Status.FILED
+        assert not run.landing.landed
+        return
+    assert [role for _, role in bench.calls].count("fixer") == 1, "nothing is bought again"
+    assert {proof.kind for proof in run.items[1].proofs} == {ProofClass.CLAIM, ProofClass.CHECKED}
+
+
+CRASHED = {"role": "challenger", "fail": {"text": "boom", "trouble": "crashed"}}
 
 
 def test_a_challenger_that_crashes_approves_nothing(bench):
-    bench.play(
-        review("mean"),
-        READY,
-        PLANS,
-        fixer(fix("mean")),
-        {"role": "challenger", "fail": {"text": "boom", "trouble": "crashed"}},
-    )
+    """It rejects nothing either: the tests decide, and that is said."""
+    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), CRASHED)
     bench.run("challenged")
     watch = Watch()
     run = bench.do(lambda app: _answered(app, watch))
-    assert run.items[1].status is Status.FILED
     assert all("boom" in event.failed for event in watch.of(Challenged))
-    assert any("boom" in gap.why for gap in find_gaps(run)), "and that is said"
+    assert {proof.kind for proof in run.items[1].proofs} == {ProofClass.CLAIM, ProofClass.CHECKED}
+    assert [role for _, role in bench.calls].count("fixer") == 1
+    (gap,) = [gap for gap in find_gaps(run) if "boom" in gap.why]
+    assert gap.what == "robot was to judge fixes and gave no verdict: the other proofs decided"
+
+
+def test_without_a_verdict_and_without_another_proof_the_fix_waits_and_is_not_bought_again(bench):
+    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), CRASHED)
+    bench.run("challenged", allow_checks=False)
+    run = bench.answer("a")
+    item = run.items[1]
+    assert (item.status, run.ended) == (Status.DEFERRED, "incomplete")
+    assert item.attempts[-1].fact is Fact.ABSENT
+    assert "robot gave no verdict on its fix" in item.attempts[-1].why
+    assert [role for _, role in bench.calls].count("fixer") == 1
+    assert (not run.landing.landed, run.filing.listed) == (True, (1,))
 
 
 async def _answered(app, watch):

@@ -11,7 +11,8 @@ from punchlist.app.after.dismissals import ItemSelection, dismiss_items, load_di
 from punchlist.cli.show.json import exit_code
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Move, Status
-from punchlist.model.ledger.events import Dismissal, Dismissed, Returned
+from punchlist.model.ledger.earlier_runs import Dismissal
+from punchlist.model.ledger.events import Dismissed, Returned
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 
 ADA = Dismissal("ada", "the old name is public", "")

@@ -16,6 +16,7 @@ from punchlist.ports.roles import Judgement
 from punchlist.roles.challenger import AgentChallenger
 from punchlist.steps import challenge, verify
 from punchlist.steps.judging import examine
+from punchlist.views.summary import find_gaps
 
 ONCE = (
     "about: once\nsteps:\n  - review: {{by: [technical], analyzers: false}}\n  - consolidate: {{}}\n"
@@ -69,12 +70,8 @@ def test_where_the_challenge_itself_fails_nothing_is_approved(bench, monkeypatch
 
     monkeypatch.setattr(challenge, "render_diff", broken)
     run = bench.run(once(bench, "  - verify: {}\n  - challenge: {}\n", "checked"))
-    assert not run.landing.landed
-    assert run.items[1].status is Status.FILED
-    assert any(
-        attempt.fact is Fact.REJECTED and "cannot be made" in attempt.why
-        for attempt in run.items[1].attempts
-    )
+    assert {proof.kind for proof in run.items[1].proofs} == {ProofClass.CLAIM, ProofClass.CHECKED}
+    assert any("cannot be made" in gap.why for gap in find_gaps(run))
 
 
 def test_what_was_not_claimed_is_not_held_to_have_been_tried(bench):
@@ -145,6 +142,8 @@ def test_a_reviewer_who_did_not_open_the_file_confirms_no_fix_in_it(bench, opene
         review("mean", times=1, opened=["shop/prices.py"]),
         review(opened=opened),
         fixer(fix("mean")),
+        agents=("robot", "critic"),
+        settings='[role.technical]\nagents = ["critic"]\n',
     )
     run = bench.run(path, kind=ScopeKind.ALL)
     assert run.items[1].status is Status.FIXED

@@ -19,6 +19,9 @@ PRIVATE = {
 CLEAN = review()
 
 
+TWO = ("robot", "critic")
+
+
 def with_test(text=TEST, **more):
     """A fix of mean() with a test of the fixer's own."""
     done = fix("mean", tests=["tests/test_mean.py"])
@@ -32,7 +35,8 @@ def kinds(item) -> set[ProofClass]:
 
 
 def test_a_fixed_item_shows_every_proof_it_has(bench):
-    bench.play(review("mean", times=1), CLEAN, PRIVATE, with_test(), scores(F001=95))
+    lines = (review("mean", times=1), CLEAN, PRIVATE, with_test(), scores(F001=95))
+    bench.play(*lines, agents=TWO)
     run = bench.run()
     assert run.items[1].status is Status.FIXED
     assert kinds(run.items[1]) == {
@@ -189,11 +193,12 @@ def test_a_contest_that_the_challenger_agrees_with_ends_the_item(bench):
         CLEAN,
         fixer(fix("mean", "contested", "callers check for an empty list first")),
         scores(F001=95),
+        agents=TWO,
     )
     run = bench.run()
     assert run.items[1].status is Status.DISMISSED
     assert run.items[1].attempts[-1].fact is Fact.CONTEST_AGREED
-    assert run.items[1].attempts[-1].by == "robot"
+    assert run.items[1].attempts[-1].by == "critic"
 
 
 def test_a_contest_that_nobody_agrees_with_leaves_the_item_open(bench):
@@ -246,7 +251,10 @@ def test_canaries_say_how_often_the_challenger_is_wrong(bench):
     )
     all_good = {"each": {"id": "{code}", "score": 99, "status": "SOLVED", "feedback": "lovely"}}
     bench.play(
-        review("mean"), fixer(fix("mean")), {"role": "challenger", "answer": {"issues": all_good}}
+        review("mean"),
+        fixer(fix("mean")),
+        {"role": "challenger", "answer": {"issues": all_good}},
+        agents=TWO,
     )
     watch = Watch()
     run = bench.run(str(text), watch=watch)

@@ -64,6 +64,7 @@ def told(bench, monkeypatch):
         fixer(second, fix("mean", "deferred", "tried, and did not find the cause")),
         scores(times=1, F001=40),
         scores(F001=95),
+        agents=("robot", "critic"),
     )
     return bench
 

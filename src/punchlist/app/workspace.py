@@ -17,7 +17,7 @@ from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Prepared, Request
-from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.views.run_line import RunLine, build_run_line

@@ -12,6 +12,7 @@ class Exit(IntEnum):
     RUNNING = 5
     SETUP = 6
     LEDGER = 7
+    UNAPPLIED = 8
     CRASHED = 70
     INTERRUPTED = 130
     UNREAD = 141

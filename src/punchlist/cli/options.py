@@ -32,6 +32,8 @@ class OutputMode(Struct, frozen=True):
     verbose: bool = False
     watch: bool = False
     """In the terminal view, and the result afterwards."""
+    check: bool = False
+    """The exit code is not 0 while the code under review lacks the fixes."""
 
     @property
     def machine(self) -> bool:
@@ -88,6 +90,10 @@ output_options = combine_options(
 )
 watch_option = flag(
     "--watch", help="Follow and steer it in the terminal view, as `punchlist watch` does."
+)
+check_option = flag(
+    "--check",
+    help="For CI: exit with 8, not 0, if all is fixed and the code under review lacks the fixes.",
 )
 scope_options = combine_options(
     click.argument("paths", nargs=-1, type=click.Path()),
@@ -168,7 +174,7 @@ workflow_option = click.option(
 def parse_output(chosen: Mapping[str, Any]) -> OutputMode:
     if chosen.get("json_") and chosen.get("events"):
         raise UsageError("--json and --events exclude each other", hint="choose one of them")
-    names = ("json_", "events", "quiet", "verbose", "watch")
+    names = ("json_", "events", "quiet", "verbose", "watch", "check")
     output = OutputMode(*(bool(chosen.get(name)) for name in names))
     if output.watch and (output.machine or output.quiet):
         raise UsageError(

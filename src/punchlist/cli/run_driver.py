@@ -110,12 +110,12 @@ def show_result(run: Run, output: OutputMode, tell: Tell = render_summary) -> Ex
     """Show the run in the chosen output mode; return the exit code."""
     halfway = run.interrupted and not run.ended
     if output.json:
-        print_json(make_document(run))
+        print_json(make_document(run, check=output.check))
     elif not output.events and not halfway:
         say(*tell(run))
     if halfway:
         note(*render_stop(run))
-    return exit_code(run)
+    return exit_code(run, check=output.check)
 
 
 async def _ask_checks(

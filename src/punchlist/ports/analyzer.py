@@ -19,6 +19,8 @@ class Analysis(Struct, frozen=True, kw_only=True):
     skipped: str = ""
     unread: tuple[str, ...] = ()
     """Files it could not look at, "" if they are unknown: about these its silence says nothing."""
+    beyond: tuple[Finding, ...] = ()
+    """Findings in files that it was not asked about, of a tool that always reads the project."""
 
 
 class Analyzer(Protocol):

@@ -1,6 +1,6 @@
 """World: every port that a performer may use, in one value."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from punchlist.model.checks.protected import Protected
@@ -15,11 +15,15 @@ from punchlist.ports.fixer import Fixer
 from punchlist.ports.repository import Repository
 from punchlist.ports.roles import Crew
 from punchlist.ports.tracker import Tracker
-from punchlist.ports.tree import Trees
+from punchlist.ports.tree import Tree, Trees
 
 
 def _never(label: str) -> bool:
     return False
+
+
+def _all_files(name: str, tree: Tree, paths: Sequence[str]) -> Sequence[str]:
+    return paths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,5 +48,9 @@ class World:
     clock: Callable[[], float]
     crew: Crew = field(default_factory=Crew)
     comparer: Comparer | None = None
+    files_seen: Callable[[str, Tree, Sequence[str]], Sequence[str]] = _all_files
+    """Which of the files the named analyzer looks at."""
+    unreviewed: tuple[str, ...] = ()
+    """Patterns of files that need no reviewer, as the user's settings say."""
     answered: Callable[[str], bool] = _never
     """Whether an agent's answer under this label is kept from before a kill."""

@@ -1,4 +1,4 @@
-"""challenge: another agent scores the verified fixes; a missing score approves nothing."""
+"""challenge: another agent scores the verified fixes; no usable score is no verdict."""
 
 from collections.abc import Iterable, Sequence
 
@@ -54,7 +54,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if not (batches or contested) or missing or run.work.challenged is not None:
         return ()
     task = JudgeFixes(batches, contested, options, f"{place} challenger")
-    about = f"{players[0] if players else 'nobody'} judges the fixes"
+    about = f"{players[0] if players else 'the challenger'} judges the fixes"
     return select_pending(run, Action("judge", task, about))
 
 
@@ -79,7 +79,7 @@ async def judge_fixes(task: JudgeFixes, run: Run, world: World) -> Challenged:
         scores=scores,
         threshold=threshold,
         approved=verdict.approved,
-        failed="; ".join(dict.fromkeys(each.failed for each in answers if each.failed)),
+        failed=_explain_absence(answers, batches, run, scores),
         agent=agent,
         transcript=next((each.transcript for each in answers if each.transcript), ""),
         canaries=canaries,
@@ -118,6 +118,20 @@ async def _ask_challenger(
     return [*(replace(each, scores=()) for each in answers), failed]
 
 
+def _explain_absence(
+    answers: Iterable[Judgement], batches: Iterable[Batch], run: Run, scores: Iterable[Score]
+) -> str:
+    """Return why items have no verdict, or "" if each of them has one."""
+    known = {score.item: score for score in scores}
+    claimed = [number for batch in batches for number in run.claimed_items(batch)]
+    unscored = [number for number in claimed if number not in known or not known[number].usable]
+    why = [each.failed for each in answers if each.failed]
+    if unscored and not why:
+        why = [known[number].feedback for number in unscored if number in known]
+        why = [f"no usable score for {len(unscored)} of {len(claimed)} items", *why[:1]]
+    return "; ".join(dict.fromkeys(why))
+
+
 def _failed_judgement(why: str, batches: Iterable[Batch]) -> Judgement:
     """Return a judgement that scores no item and gives the reason."""
     return Judgement(
@@ -154,11 +168,12 @@ async def _build_exhibits(batches: Sequence[Batch], run: Run, world: World) -> l
 def _close_contested(
     task: JudgeFixes, scores: Iterable[Score], run: Run, agent: str
 ) -> Iterable[Move]:
-    """Yield moves that close the contested items whose contest the challenger approves."""
+    """Yield moves that close the contested items whose contest another agent approves."""
     known = lowest_scores(scores)
     for number in task.contested:
         score = known.get(number)
-        if score is not None and score.approves(task.options.threshold):
+        own = run.is_self_review("challenger", agent, run.items[number])
+        if score is not None and not own and score.approves(task.options.threshold):
             agreed = f"agreed by {agent}: {score.feedback or score.score}"
             why = f"{run.work.contested[number]} ({agreed})"
             yield Move(number, Fact.CONTEST_AGREED, by=agent, why=why)

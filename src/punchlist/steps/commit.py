@@ -80,9 +80,12 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
     """Reopen the items of agents' fixes that lack the required proof."""
     why = f"nothing proves it: it needs to be {task.needs}"
-    moves = []
+    moves: list[Move] = []
     for number in task.batches:
         batch = run.work.batches[number]
+        if task.needs is ProofClass.REVIEWED and _lacks_verdict(batch, run):
+            moves += _defer_unjudged(batch, run, why)
+            continue
         blind = run.checks.unverified or explain_unjudged(
             _judged_paths(batch), run.checks.baselines
         )
@@ -91,6 +94,26 @@ async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
             for item in run.claimed_items(batch)
         ]
     return Returned(why=why, moves=tuple(moves))
+
+
+def _lacks_verdict(batch: Batch, run: Run) -> bool:
+    """Return whether a challenger was asked and gave no usable score for one of its items."""
+    challenged = run.work.challenged
+    if challenged is None:
+        return False
+    known = lowest_scores(challenged.scores)
+    claimed = run.claimed_items(batch)
+    return any(item not in known or not known[item].usable for item in claimed)
+
+
+def _defer_unjudged(batch: Batch, run: Run, why: str) -> list[Move]:
+    """Return moves that count as no attempt: the same fix would only be made once more."""
+    challenged = run.work.challenged
+    agent = challenged.agent if challenged is not None else "challenger"
+    cause = challenged.failed if challenged is not None else ""
+    said = f"{agent} gave no verdict on its fix ({cause}), and {why}"
+    items = run.claimed_items(batch)
+    return [Move(item, Fact.ABSENT, by=agent, why=said, ref="unjudged") for item in items]
 
 
 async def land_batches(task: Land, run: Run, world: World) -> Committed | Failed:
@@ -260,16 +283,25 @@ def _find_agent_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
     if not batch.uses_agent:
         return
     report = run.work.reports.get(item)
-    why = report.why if report else ""
-    yield Proof(ProofClass.CLAIM, why or "the agent says so, and there is a diff")
+    why = (report.why if report else "") or "the agent says so, and there is a diff"
+    scored, self_review = _find_approval(run, item)
+    yield Proof(ProofClass.CLAIM, f"{why}; {self_review}" if self_review else why)
     examined = run.work.examined.get(batch.number)
     yield from examined.proofs.get(item, ()) if examined is not None else ()
+    if scored:
+        yield Proof(ProofClass.REVIEWED, scored)
+
+
+def _find_approval(run: Run, item: int) -> tuple[str, str]:
+    """Return what another agent's approval says, or "", and what self-review says, or ""."""
     challenged = run.work.challenged
     score = lowest_scores(challenged.scores).get(item) if challenged is not None else None
-    if challenged is not None and score is not None and score.approves(challenged.threshold):
-        said = f"scored {score.score} by {challenged.agent}"
-        canaries = f"; {challenged.canaries}" if challenged.canaries else ""
-        yield Proof(ProofClass.REVIEWED, f"{said}{canaries}")
+    if challenged is None or score is None or not score.approves(challenged.threshold):
+        return "", ""
+    if run.is_self_review("challenger", challenged.agent, run.items[item]):
+        return "", f"self-review: {challenged.agent} scored its own fix {score.score}"
+    canaries = f"; {challenged.canaries}" if challenged.canaries else ""
+    return f"scored {score.score} by {challenged.agent}{canaries}", ""
 
 
 def _judged_paths(batch: Batch) -> tuple[str, ...]:

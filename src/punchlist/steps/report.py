@@ -1,5 +1,6 @@
 """report: file unresolved items with their history, and write the reports."""
 
+import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -9,11 +10,13 @@ from msgspec.structs import replace
 from punchlist.errors import ToolError
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.item.item import ENDED, Fact, Item, Move, Status, reading_order
-from punchlist.model.ledger.events import Debt, Filed, Reported
+from punchlist.model.ledger.earlier_runs import Debt
+from punchlist.model.ledger.events import Filed, Reported, Surveyed
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
 from punchlist.steps.support.item_matching import Sort, sort_findings
+from punchlist.steps.support.unseen_files import find_unseen_files
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 from punchlist.views.issue_text import IssueText, render_issue
 
@@ -46,9 +49,13 @@ class WriteReports(Struct, frozen=True):
     pass
 
 
+class Survey(Struct, frozen=True):
+    """Find the program files that no reviewer looked at."""
+
+
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """Return one action at a time: first findings that a limit kept from becoming items, then
-    filing, debts, reports.
+    filing, debts, the survey, reports.
     """
     wanted = [
         item.number
@@ -66,11 +73,15 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if owed and options.file is not FilingScope.NONE:
         about = f"{len(owed)} items of earlier runs are filed"
         actions.append(Action("debts", Settle(owed), about))
+    actions.append(Action("survey", Survey(), "files without a reviewer are listed"))
     actions.append(Action("report", WriteReports(), "reports are written"))
     return select_pending(run, *actions)[:1]
 
 
 def _should_file(item: Item, options: Options) -> bool:
+    """Return whether to file it; what only waits for an agent's answer is listed."""
+    if item.awaits_agent:
+        return False
     if options.file is FilingScope.MUST_FIX:
         return item.must_fix
     return options.file is FilingScope.ALL
@@ -118,6 +129,11 @@ async def _file_issues(
     return {number: refs[number] for number in numbers if number in refs}, failed
 
 
+async def survey_files(task: Survey, run: Run, world: World) -> Surveyed:
+    async with world.trees.open_tree(run.landing.tip) as tree:
+        return await asyncio.to_thread(find_unseen_files, run, world, tree)
+
+
 async def write_reports(task: WriteReports, run: Run, world: World) -> Reported:
     """Render the reports as of the end of the run."""
     listed = tuple(item.number for item in run.items.values() if item.status not in ENDED)
@@ -133,6 +149,12 @@ VERB = Verb(
     "unresolved items are filed, and reports are written",
     Options,
     step,
-    {Sort: sort_findings, File: file_items, Settle: settle_debts, WriteReports: write_reports},
+    {
+        Sort: sort_findings,
+        File: file_items,
+        Settle: settle_debts,
+        Survey: survey_files,
+        WriteReports: write_reports,
+    },
     last=True,
 )

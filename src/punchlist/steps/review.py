@@ -15,11 +15,10 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.roles import Opinion
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import load_background, select_files
+from punchlist.steps.support.caused_findings import WithCaused, find_caused
+from punchlist.steps.support.project_context import EVERYTHING, load_background, select_files
 from punchlist.steps.support.wording import join_few
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
-
-EVERYTHING = "the whole repository"
 
 
 class Options(VerbOptions, frozen=True):
@@ -75,11 +74,17 @@ async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
     steering = world.protected.steering if task.reviewer in world.analyzers else ()
     pristine = Pristine(origin=world.change.base, alone=steering)
     async with world.trees.open_tree(task.commit, pristine=pristine) as tree:
-        analysis = await reviewer.analyze(tree, select_files(world.change, run, tree))
+        paths = select_files(world.change, run, tree)
+        analysis = await reviewer.analyze(tree, paths)
+    reported = WithCaused(analysis.findings)
+    if task.reviewer in world.analyzers:
+        reported = await find_caused(reviewer, analysis, paths, run, world)
+    findings = _number_findings(reported.findings, f"{task.place}/{task.reviewer}")
     return Reviewed(
         reviewer=task.reviewer,
         commit=task.commit,
-        findings=_number_findings(analysis.findings, f"{task.place}/{task.reviewer}"),
+        findings=findings,
+        caused=tuple(findings[index].id for index in reported.caused),
         refused=analysis.refused,
         looked_at=analysis.looked_at,
         failed=analysis.failed,
@@ -101,7 +106,8 @@ async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
         view = select_files(world.change, run, tree)
         shown = [path for path in view or () if _has_lines(path, world.change, tree)]
         before = await world.trees.collect_changes(tree)
-        opinion = await reviewer.review(tree, view, background, f"{task.place} {task.role}")
+        about = view if view is None else [*view, *world.change.deleted]
+        opinion = await reviewer.review(tree, about, background, f"{task.place} {task.role}")
         after = await world.trees.collect_changes(tree)
     written = _describe_writes(before, after) if before != after else ""
     found = _number_findings(opinion.findings, f"{task.place}/{task.role}")

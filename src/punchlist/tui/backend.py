@@ -14,7 +14,7 @@ from punchlist.app.drive.next_actions import find_due
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.session import Session
 from punchlist.app.workspace import Workspace
-from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
 from punchlist.steps import Action
 from punchlist.tui.board import count_shelves

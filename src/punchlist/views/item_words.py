@@ -28,6 +28,7 @@ FACTS = {
     Fact.FILED: "filed as an issue",
     Fact.DISMISSED: "dismissed",
     Fact.SEEN_AGAIN: "reported again",
+    Fact.ABSENT: "agent absent, not counted as an attempt",
     Fact.RESTORED: "dismissal undone",
 }
 

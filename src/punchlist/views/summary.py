@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from punchlist.model.finding.languages import ANALYZED_BY
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
@@ -12,6 +13,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import PROOF_WORDS
 
 _RAW = 200
+_NAMED = 10
 
 
 class Gap(Struct, frozen=True):
@@ -97,7 +99,8 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
         return _describe_empty(numbers, run)
     if not numbers.in_scope:
         looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
-        return f"{pluralize(looked, 'reviewer')} looked and reported nothing here."
+        where = "about this change" if numbers.outside else "here"
+        return f"{pluralize(looked, 'reviewer')} looked and reported nothing {where}."
     seen = _proof_caveat(run)
     if numbers.fixed == numbers.in_scope:
         all_ = "The one item is" if numbers.fixed == 1 else f"All {numbers.fixed:,} items are"
@@ -152,10 +155,11 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _silent_reviewers(run)
     yield from _idle_checks(run)
     yield from _overlooked_files(run)
-    judged = run.work.challenged
-    if judged is not None and judged.failed:
-        what = f"{judged.agent} was to judge the last fixes and failed: none of them counts"
-        yield Gap("reviewer", what, judged.failed)
+    yield from _unseen_files(run)
+    yield from _self_reviews(run)
+    for agent, why in run.checks.absent_judges.items():
+        what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
+        yield Gap("reviewer", what, why)
     if run.halted:
         yield Gap("limit", "The run stopped before it was through", run.halted)
     if run.interrupted:
@@ -211,6 +215,29 @@ def _overlooked_files(run: Run) -> Iterator[Gap]:
     if files:
         what = f"No agent looked at {pluralize(len(files), 'file')} of the change"
         yield Gap("reviewer", what, ", ".join(files[:10]) + (", ..." if len(files) > 10 else ""))
+
+
+def _self_reviews(run: Run) -> Iterator[Gap]:
+    """Yield a gap if the agent that judges the fixes also makes them."""
+    judges, fixers = run.started.crew.get("challenger", ()), run.started.crew.get("fixer", ())
+    same = run.started.same_agents.get(f"challenger {judges[0]}", judges[:1]) if judges else ()
+    if run.by_item.scores and fixers and fixers[0] in same:
+        what = f"{judges[0]} judged its own fixes: that is self-review, and no proof"
+        yield Gap("reviewer", what, "name a second agent, for example --agent claude --agent codex")
+
+
+def _unseen_files(run: Run) -> Iterator[Gap]:
+    for each in run.reviewing.unseen:
+        files = pluralize(each.count, f"{each.language} file")
+        named = ", ".join(each.paths[:_NAMED]) + (", ..." if each.count > _NAMED else "")
+        who = ANALYZED_BY.get(each.language)
+        tools = f"{who}, an agent (--agent)" if who else "an agent (--agent)"
+        remedy = f"{tools} or a tool of your own (analyzers.custom) can"
+        yield Gap("reviewer", f"No reviewer looked at {files}", f"{named}; {remedy}")
+    if run.reviewing.left_out:
+        files = pluralize(run.reviewing.left_out, "program file")
+        why = "analyzers.unreviewed in the settings says so"
+        yield Gap("scope", f"{files} left out of the review", why)
 
 
 def _idle_checks(run: Run) -> Iterator[Gap]:

@@ -5,7 +5,7 @@ from wholerun import FAULTS, KEY, KINDS, Company, Project, fixed
 
 from needs import rarely
 
-PROOFS = ["reproduced", "witnessed", "checked", "reviewed", "claim"]
+PROOFS = ["reproduced", "witnessed", "checked", "claim"]
 
 
 @pytest.fixture

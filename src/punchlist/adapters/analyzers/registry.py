@@ -1,7 +1,7 @@
 """The table of analyzers: how settings make each, and which are installed."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -120,6 +120,14 @@ def build_analyzers(
         return CommandAnalyzer(own.get(name) or _make_builtin(name, settings, kit), kit)
 
     return {name: build(name) for name in names}
+
+
+def list_files_seen(
+    analyzers: Mapping[str, Analyzer], name: str, tree: Tree, paths: Sequence[str]
+) -> Sequence[str]:
+    """Return those of the files that the named analyzer looks at."""
+    analyzer = analyzers.get(name)
+    return analyzer.select_files(tree, paths) if isinstance(analyzer, CommandAnalyzer) else ()
 
 
 async def detect_analyzers(

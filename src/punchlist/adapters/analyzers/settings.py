@@ -24,5 +24,9 @@ class AnalyzerSettings(
     ast_grep_rules: str = ""
     """Ast-grep rules written out, as YAML."""
     custom: tuple[CustomTool, ...] = ()
+    unreviewed: tuple[str, ...] = ()
+    """Patterns of program files that need no reviewer, such as `docs/make.bat` or `vendor/**`: a
+    run in which no reviewer looks at other program files is incomplete.
+    """
     timeout: float = 600
     """Seconds that one run of one tool may take."""

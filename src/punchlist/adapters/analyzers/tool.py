@@ -151,11 +151,15 @@ class CommandAnalyzer:
         self._kit = kit
         self.name = tool.name
 
+    def select_files(self, tree: Tree, paths: Sequence[str]) -> list[str]:
+        """Return those of the files that the tool looks at."""
+        return [path for path in paths if self._tool.wants_file(path, tree)]
+
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
         tool = self._tool
         tracked = tree.files()
         wanted = frozenset(tracked if paths is None else paths)
-        files = [path for path in tracked if path in wanted and tool.wants_file(path, tree)]
+        files = self.select_files(tree, [path for path in tracked if path in wanted])
         if not files:
             return Analysis(skipped="no files it looks at")
         if idle := tool.skip_reason(tree):
@@ -280,7 +284,8 @@ def find_files(tree: Tree, *names: str) -> list[str]:
 
 def _keep_files(analysis: Analysis, files: set[str]) -> Analysis:
     kept = tuple(finding for finding in analysis.findings if finding.spot.path in files)
-    return replace(analysis, findings=kept)
+    beyond = tuple(finding for finding in analysis.findings if finding.spot.path not in files)
+    return replace(analysis, findings=kept, beyond=beyond)
 
 
 def _output_tail(ran: ProcessResult) -> str:

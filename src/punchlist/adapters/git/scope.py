@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -31,6 +32,14 @@ class CommitRange(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+class _ChangedFiles(NamedTuple):
+    """The changed lines by file, the deleted files, and the old names of renamed ones."""
+
+    lines: dict[str, tuple[LineRange, ...]]
+    deleted: list[str]
+    renamed: dict[str, str]
+
+
 async def resolve_change(
     workshop: Workshop,
     *,
@@ -52,7 +61,11 @@ async def resolve_change(
             ends = await _commit_range(workshop, commit or "HEAD")
     listing = await workshop.list_tree(ends.head)
     below = _check_paths(workshop.checkout.resolve_paths(paths), listing)
-    changed = {} if ends.kind is ScopeKind.ALL else await _find_changed(workshop, ends)
+    changed = (
+        _ChangedFiles({}, [], {})
+        if ends.kind is ScopeKind.ALL
+        else await _find_changed(workshop, ends)
+    )
     notes = [note async for note in _scope_notes(workshop, ends.kind)]
     return Change(
         kind=ends.kind,
@@ -60,9 +73,9 @@ async def resolve_change(
         head=ends.head,
         base_name=ends.base_name,
         paths=below,
-        files={
-            path: lines for path, lines in changed.items() if not below or _is_within(path, below)
-        },
+        files={path: lines for path, lines in changed.lines.items() if _is_chosen(path, below)},
+        deleted=tuple(path for path in changed.deleted if _is_chosen(path, below)),
+        renamed={new: old for new, old in changed.renamed.items() if _is_chosen(new, below)},
         notes=(*ends.notes, *notes, *_file_notes(listing)),
     )
 
@@ -165,12 +178,10 @@ async def _resolve_name(workshop: Workshop, name: str) -> str:
     return found
 
 
-async def _find_changed(workshop: Workshop, ends: CommitRange) -> dict[str, tuple[LineRange, ...]]:
-    """Return the changed lines of the files that differ from the base; names that are not UTF-8
-    are left out.
-    """
+async def _find_changed(workshop: Workshop, ends: CommitRange) -> _ChangedFiles:
+    """Return the files that differ from the base; names that are not UTF-8 are left out."""
     raw = await workshop.git.list_fields(
-        *_DIFF, "--raw", "-z", "--no-abbrev", "--diff-filter=ACMRT", ends.base, ends.head
+        *_DIFF, "--raw", "-z", "--no-abbrev", "--diff-filter=ACDMRT", ends.base, ends.head
     )
     # The patch lists the same files in the same order, so their names need not be read from it.
     patch = await workshop.git.run(
@@ -178,22 +189,26 @@ async def _find_changed(workshop: Workshop, ends: CommitRange) -> dict[str, tupl
     )
     lines = _parse_lines(patch.stdout) if patch.ok else {}
     position = 0
-    found: dict[str, tuple[LineRange, ...]] = {}
-    for status, mode, path in _parse_raw(raw):
+    found = _ChangedFiles({}, [], {})
+    for status, mode, old, path in _parse_raw(raw):
         whole = status == "T" or not patch.ok
+        if status == "D" and is_utf8(path):
+            found.deleted.append(path)
         if mode in REGULAR and is_utf8(path):
-            found[path] = (WHOLE,) if whole else tuple(lines.get(position, ()))
-        position += status != "T"
+            found.lines[path] = (WHOLE,) if whole else tuple(lines.get(position, ()))
+            if status == "R":
+                found.renamed[path] = old
+        position += status not in "TD"
     return found
 
 
-def _parse_raw(raw: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield status letter, new mode and new path of each entry of git's raw format."""
+def _parse_raw(raw: Sequence[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield status letter, new mode, old path and new path of each entry of git's raw format."""
     parts = iter(raw)
     for facts in parts:
         _, mode, _, _, status = facts.split(" ")
         path = next(parts)
-        yield status[0], mode, next(parts) if status[0] in "RC" else path
+        yield status[0], mode, path, next(parts) if status[0] in "RC" else path
 
 
 def _parse_lines(patch: bytes) -> dict[int, list[LineRange]]:
@@ -221,6 +236,10 @@ def _check_paths(paths: tuple[str, ...], listing: dict[str, TreeEntry]) -> tuple
                 hint="commit it first, or check the spelling",
             )
     return () if "." in paths else paths
+
+
+def _is_chosen(path: str, below: tuple[str, ...]) -> bool:
+    return not below or _is_within(path, below)
 
 
 def _is_within(path: str, folders: Iterable[str]) -> bool:

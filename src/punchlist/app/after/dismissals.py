@@ -13,7 +13,8 @@ from punchlist.app.session import Session
 from punchlist.app.start.tracker import TrackerPlace, trackers_of
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Item, Move, Status
-from punchlist.model.ledger.events import Dismissal, Dismissed, Entry
+from punchlist.model.ledger.earlier_runs import Dismissal
+from punchlist.model.ledger.events import Dismissed, Entry
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
 from punchlist.settings import decode_settings

@@ -21,6 +21,7 @@ from punchlist.app.start.role_assignment import (
     assign_roles,
     check_agent_settings,
     find_outside,
+    find_same_agents,
     uses_analyzers,
 )
 from punchlist.app.start.tracker import check_tracker_settings
@@ -69,6 +70,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         force=request.force,
         crew=crew,
         outside=find_outside(crew, settings),
+        same_agents=find_same_agents(crew, settings),
         specification=await _expand_paths(request.specification, workshop, scope.head),
         user_notes=request.notes,
     )

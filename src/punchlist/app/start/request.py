@@ -47,6 +47,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """By role, the agents that play it."""
     outside: tuple[str, ...] = ()
     """The agents among them that punchlist does not start."""
+    same_agents: dict[str, tuple[str, ...]] = {}
+    """By role and agent: the fixers that are the same program and model."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
 
@@ -64,6 +66,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             checks_allowed=bool(self.checks_allowed),
             version=__version__,
             crew=self.crew,
+            same_agents=self.same_agents,
             specification=self.specification,
             notes=self.user_notes,
         )

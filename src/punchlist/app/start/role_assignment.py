@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from punchlist.adapters.agents.registry import AGENTS
+from punchlist.adapters.agents.settings import AgentSettings, RoleSettings
 from punchlist.errors import SettingsError, UsageError
 from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.roles import REVIEWERS, ROLES
@@ -13,6 +14,10 @@ from punchlist.workflow.language import Do, Repeat, Workflow
 
 _SECOND_LOOKS = frozenset({"challenger", "reproducer"})
 """Roles that the fixer shall not play if another agent can."""
+
+
+_BY_NAME = frozenset({OUTSIDE, "scripted", "dry"})
+"""Kinds of agents whose settings do not say which model answers."""
 
 
 def assign_roles(workflow: Workflow, settings: Settings) -> dict[str, tuple[str, ...]]:
@@ -106,6 +111,32 @@ def find_outside(crew: Mapping[str, tuple[str, ...]], settings: Settings) -> tup
     """Return the agents of a crew that fetch their tasks themselves."""
     names = {name for agents in crew.values() for name in agents}
     return tuple(sorted(name for name in names if _agent_kind(name, settings) == OUTSIDE))
+
+
+def find_same_agents(
+    crew: Mapping[str, tuple[str, ...]], settings: Settings
+) -> dict[str, tuple[str, ...]]:
+    """Return by judging role and agent the fixers that are the same program and model, whatever
+    they are called: what such an agent says of their fixes is self-review.
+    """
+    fixers = {name: _identify_agent("fixer", name, settings) for name in crew.get("fixer", ())}
+    judges = [role for role in crew if role in (*REVIEWERS, "challenger")]
+    return {
+        f"{role} {name}": tuple(fixer for fixer, who in fixers.items() if who == own)
+        for role in judges
+        for name in crew[role]
+        for own in (_identify_agent(role, name, settings),)
+    }
+
+
+def _identify_agent(role: str, name: str, settings: Settings) -> tuple[object, ...]:
+    """Return what makes an agent another one: its program, where it connects to, and its model."""
+    own = settings.agent.get(name, AgentSettings())
+    kind = own.kind or name
+    model = settings.role.get(role, RoleSettings()).model or own.model
+    if kind in _BY_NAME:
+        return kind, name, model
+    return kind, own.command or (kind,), own.env, model
 
 
 def _agent_kind(name: str, settings: Settings) -> str:

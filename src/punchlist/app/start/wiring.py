@@ -1,9 +1,10 @@
 """Connect the adapters to the ports of a run."""
 
 import time
+from functools import partial
 from pathlib import Path
 
-from punchlist.adapters.analyzers.registry import build_analyzers, suppressions_of
+from punchlist.adapters.analyzers.registry import build_analyzers, list_files_seen, suppressions_of
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.compare import Comparison
@@ -40,12 +41,15 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     agents = RunAgents(started.crew, settings, folder, artifacts)
     files = dict(zip(started.documents, started.document_files, strict=True))
     hidden = (workshop.folder.parents[1],)
+    # Those the run began with: one that is not installed any more reports that.
+    analyzers = build_analyzers(settings.analyzers, Kit(checkout=checkout), started.reviewers)
     return World(
         change=started.change,
         trees=trees,
         repository=GitRepository(workshop, trees, when=int(run.started_at)),
-        # Those the run began with: one that is not installed any more reports that.
-        analyzers=build_analyzers(settings.analyzers, Kit(checkout=checkout), started.reviewers),
+        analyzers=analyzers,
+        files_seen=partial(list_files_seen, analyzers),
+        unreviewed=settings.analyzers.unreviewed,
         documents={
             name: FindingsDocument.open(folder / files[name], name=name)
             for name in files

@@ -10,7 +10,7 @@ from punchlist.cli import options
 from punchlist.cli.session import login_name, run_session
 from punchlist.cli.terminal import show_done
 from punchlist.errors import UsageError
-from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.timeline import pluralize
 
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")

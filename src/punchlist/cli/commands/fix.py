@@ -28,6 +28,7 @@ from punchlist.errors import UsageError
 @options.workflow_option
 @options.checks_options
 @options.agent_options
+@options.check_option
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """The loop, over findings that are already there: files (--findings), or the items of an

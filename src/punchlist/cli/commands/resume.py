@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from punchlist.app.after.branch_state import standing_of
 from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
@@ -15,6 +16,7 @@ from punchlist.cli.terminal import say
 
 @click.command()
 @options.run_argument
+@options.check_option
 @options.watch_option
 @options.output_options
 def command(run_id: str, **chosen: Any) -> Exit:
@@ -29,7 +31,8 @@ def command(run_id: str, **chosen: Any) -> Exit:
         run = session.load(run_id)
         if run.ended and not output.machine:
             say(f"run {run.id} has ended; nothing to resume (punchlist status {run.id})")
-            return exit_code(run)
+            standing = await standing_of(session, run)
+            return exit_code(run, check=output.check, standing=standing)
         return await resume_and_show(session, run, output)
 
     return run_session(work)

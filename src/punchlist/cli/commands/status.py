@@ -25,7 +25,8 @@ async def command(session: Session, run_id: str, json_: bool, events: bool) -> N
         return
     run = session.load(run_id)
     driven = session.driver_of(run.id) is not None
+    standing = await standing_of(session, run)
     if json_:
-        print_json(make_document(run, driven=driven))
+        print_json(make_document(run, driven=driven, standing=standing))
     else:
-        say(*render_summary(run, driven=driven, standing=await standing_of(session, run)))
+        say(*render_summary(run, driven=driven, standing=standing))

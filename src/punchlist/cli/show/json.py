@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from punchlist.app.after.branch_state import APPLIED
 from punchlist.cli.exit_codes import Exit
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run
@@ -23,24 +24,37 @@ class RunDocument(Struct, frozen=True, kw_only=True):
     run: str
     state: State
     exit: int
+    unapplied: bool
+    """Fixes are on the run's branch, and the code under review does not have them."""
     files: tuple[str, ...]
     report: ReportDocument
 
 
-def make_document(run: Run, *, driven: bool = False) -> RunDocument:
-    """`driven`: a process drives the run."""
+def make_document(
+    run: Run, *, driven: bool = False, check: bool = False, standing: str = ""
+) -> RunDocument:
+    """`driven`: a process drives the run. `standing`: what became of its fixes."""
     return RunDocument(
         run=run.id,
         state=find_state(run, driven=driven),
-        exit=int(exit_code(run)),
+        exit=int(exit_code(run, check=check, standing=standing)),
+        unapplied=is_unapplied(run, standing),
         files=run.filing.artifacts,
         report=make_report(run),
     )
 
 
-def exit_code(run: Run) -> Exit:
+def is_unapplied(run: Run, standing: str = "") -> bool:
+    """Return whether the run has fixes that the code under review lacks."""
+    return bool(run.landing.landed) and standing != APPLIED
+
+
+def exit_code(run: Run, *, check: bool = False, standing: str = "") -> Exit:
+    """`check`: fixes that the code under review lacks have an exit code of their own."""
     if run.ended:
-        return _EXITS[run_outcome(run)]  # as of now: users may have dismissed items after the end
+        code = _EXITS[run_outcome(run)]  # as of now: users may have dismissed items after the end
+        unapplied = check and code is Exit.FINE and is_unapplied(run, standing)
+        return Exit.UNAPPLIED if unapplied else code
     if run.waits:
         return Exit.WAITING
     return Exit.INTERRUPTED if run.interrupted else Exit.INCOMPLETE

@@ -175,7 +175,10 @@ def next_commands(
     if run.landing.landed and not standing:
         yield f"git diff HEAD...{run.landing.branch}", "what the fixes change"
         if run.ended:
-            yield f"punchlist apply {run.id}", "merge them into your branch"
+            yield (
+                f"punchlist apply {run.id}",
+                "merge them into your branch, which lacks them until then",
+            )
 
 
 def render_stop(run: Run) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Verdict from a challenger's scores: a patch is approved or rejected as a whole."""
+"""Verdict from a challenger's scores: a patch is approved or rejected as a whole, or not judged."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -24,14 +24,17 @@ def judge_batches(
     *,
     by: str = "challenger",
 ) -> ChallengeVerdict:
-    """Approve a batch if each of its claimed items passes; without claims or scores none is."""
+    """Approve a batch if each of its claimed items passes, reject it if one scores too low. Without
+    a usable score for an item there is no verdict: it is neither approved nor rejected.
+    """
     known = lowest_scores(scores)
     approved: list[int] = []
     moves: list[Move] = []
     for batch in batches:
         claimed = [n for n in batch.items if n in items and items[n].status is Status.CLAIMED]
-        below = [n for n in claimed if n not in known or not known[n].approves(threshold)]
-        if claimed and not below:
+        usable = [n for n in claimed if n in known and known[n].usable]
+        below = [n for n in usable if not known[n].approves(threshold)]
+        if claimed and usable == claimed and not below:
             approved.append(batch.number)
         for number, why, evidence in _rejection_reasons(claimed, below, known, threshold):
             ref = _tried_fix(batch, items[number])
@@ -44,22 +47,17 @@ def _rejection_reasons(
 ) -> Iterator[tuple[int, str, str]]:
     """Yield each item, why it goes back, and what would improve it."""
     for number in claimed if below else ():
-        score = known.get(number)
         if number in below:
-            improvements = "\n".join(score.improvements) if score else ""
-            yield number, explain_score(score, threshold), improvements
+            score = known[number]
+            yield number, explain_score(score, threshold), "\n".join(score.improvements)
         else:
             noun, others = "items" if len(below) > 1 else "item", ", ".join(map(str, below))
             yield number, f"its patch also holds {noun} {others}, not approved", ""
 
 
-def explain_score(score: Score | None, threshold: int) -> str:
+def explain_score(score: Score, threshold: int) -> str:
     """Return why a score approves nothing, for the fixer."""
-    if score is None:
-        return "the challenger gave it no score"
     said = f": {score.feedback}" if score.feedback else ""
-    if score.score is None:
-        return f"the challenger gave it no usable score{said}"
     return f"scored {score.score} of {threshold} needed{said}"
 
 

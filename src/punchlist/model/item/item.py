@@ -39,6 +39,8 @@ class Fact(StrEnum):
     SEEN_AGAIN = "seen-again"
     CONFIRMED = "confirmed"
     """Another reviewer agrees that it is fixed: one more proof."""
+    ABSENT = "absent"
+    """The agent that was to fix or judge it gave no answer: that is no attempt."""
     RESTORED = "restored"
     """A dismissal was taken back."""
 
@@ -54,6 +56,7 @@ _LIVE = {
     Fact.FILED: Status.FILED,
     Fact.DISMISSED: Status.DISMISSED,
     Fact.SEEN_AGAIN: Status.OPEN,
+    Fact.ABSENT: Status.DEFERRED,
 }
 
 MOVES: dict[Status, dict[Fact, Status]] = {
@@ -63,6 +66,7 @@ MOVES: dict[Status, dict[Fact, Status]] = {
         Fact.REJECTED: Status.OPEN,
         Fact.COMMITTED: Status.FIXED,
         Fact.FILED: Status.FILED,
+        Fact.ABSENT: Status.DEFERRED,
     },
     Status.BLOCKED: {
         Fact.FILED: Status.FILED,
@@ -162,6 +166,18 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Number of failed attempts to fix it."""
         failures = (Fact.SAID_DEFERRED, Fact.REJECTED, Fact.CONTESTED)
         return sum(attempt.fact in failures for attempt in self.attempts)
+
+    @property
+    def worked_on_by(self) -> str:
+        """Who last said that it is fixed, or that there is nothing to fix, or ""."""
+        said = (Fact.SAID_FIXED, Fact.CONTESTED)
+        return next((each.by for each in reversed(self.attempts) if each.fact in said), "")
+
+    @property
+    def awaits_agent(self) -> bool:
+        """Whether it is unresolved because an agent gave no answer, and for no other reason."""
+        last = self.attempts[-1].fact if self.attempts else None
+        return self.status is Status.DEFERRED and last is Fact.ABSENT
 
     @property
     def undone(self) -> int:

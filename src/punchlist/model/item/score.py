@@ -21,13 +21,20 @@ class Score(Struct, frozen=True, omit_defaults=True):
     safety: int | None = None
     style: int | None = None
 
+    @property
+    def usable(self) -> bool:
+        """Whether it is a number from 0 to 100; anything else is no verdict."""
+        return self.score is not None and 0 <= self.score <= _TOP
+
     def approves(self, threshold: int = THRESHOLD) -> bool:
         """Whether the score reaches the threshold; a missing or out-of-range one does not."""
-        return self.score is not None and 0 <= self.score <= _TOP and self.score >= threshold
+        return self.usable and self.score is not None and self.score >= threshold
 
 
 def lowest_scores(scores: Iterable[Score]) -> dict[int, Score]:
-    """Return the lowest score of each item; a missing number is the lowest."""
+    """Return the lowest score of each item; one that is unusable is lower than any approval, and
+    higher than a rejection.
+    """
     lowest: dict[int, Score] = {}
     for score in scores:
         known = lowest.get(score.item)
@@ -36,5 +43,5 @@ def lowest_scores(scores: Iterable[Score]) -> dict[int, Score]:
     return lowest
 
 
-def _score_value(score: Score) -> int:
-    return -1 if score.score is None else score.score
+def _score_value(score: Score) -> float:
+    return score.score if score.usable and score.score is not None else THRESHOLD - 0.5

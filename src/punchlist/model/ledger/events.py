@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.languages import UnseenFiles
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
@@ -12,6 +13,7 @@ from punchlist.model.item.proof import Proof
 from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
+from punchlist.model.ledger.earlier_runs import Debt, Dismissal
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.hunk import Hunk
 from punchlist.model.patch.patch import Patch
@@ -22,25 +24,6 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
 
     moves: tuple[Move, ...] = ()
     usage: Usage = Usage()
-
-
-class Debt(Struct, frozen=True):
-    """An item that an earlier run could not file with the tracker."""
-
-    run: str
-    item: Item
-
-    @property
-    def name(self) -> str:
-        return f"{self.run}/{self.item.number}"
-
-
-class Dismissal(Struct, frozen=True):
-    """A user's earlier dismissal of a fingerprint."""
-
-    by: str
-    why: str
-    run: str
 
 
 class Started(Event, frozen=True, kw_only=True):
@@ -70,6 +53,8 @@ class Started(Event, frozen=True, kw_only=True):
     """By role: the agents that play it, each for when the one before it fails."""
     outside: tuple[str, ...] = ()
     """Agents that punchlist does not start; each has one conversation for all its roles."""
+    same_agents: dict[str, tuple[str, ...]] = {}
+    """By role and agent ("challenger codex"): the fixers that are the same program and model."""
     specification: tuple[str, ...] = ()
     """Files that say what the change is meant to do, for reviewers that ask for them."""
     notes: str = ""
@@ -96,6 +81,8 @@ class Reviewed(Event, frozen=True, kw_only=True):
     groups: tuple[tuple[str, ...], ...] = ()
     """Ids of findings that can be fixed together, as the reviewer says."""
     transcript: str = ""
+    caused: tuple[str, ...] = ()
+    """Ids of findings outside the changed lines that an analyzer does not report of the base."""
 
 
 class Clarified(Event, frozen=True, kw_only=True):
@@ -298,6 +285,14 @@ class Filed(Event, frozen=True, kw_only=True):
     """By name of a debt of earlier runs: why it could not be filed this time either."""
 
 
+class Surveyed(Event, frozen=True, kw_only=True):
+    """What no reviewer looked at, of the program files under review."""
+
+    unseen: tuple[UnseenFiles, ...] = ()
+    left_out: int = 0
+    """Files that the user's settings leave out of the review."""
+
+
 class Reported(Event, frozen=True, kw_only=True):
     """Reports written; `listed` are the unresolved items."""
 
@@ -376,7 +371,8 @@ class Ended(Event, frozen=True, kw_only=True):
 
 WorkEvent = (
     Reviewed | Clarified | Reproduced | Consolidated | Planned | Attempted | Baselined | Rechecked
-    | Examined | Challenged | Tried | Verified | Committed | Published | Filed | Reported
+    | Examined | Challenged | Tried | Verified | Committed | Published | Filed | Surveyed
+    | Reported
 )  # fmt: skip
 """What is done about findings."""
 ControlEvent = (

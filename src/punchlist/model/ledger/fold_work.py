@@ -31,7 +31,11 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
         case ev.Challenged():
             work = replace(run.work, challenged=event, contested={})
             scores = run.by_item.scores | lowest_scores(event.scores)
-            return replace(run, work=work, by_item=replace(run.by_item, scores=scores))
+            absent = {event.agent: event.failed} if event.failed else {}
+            absent_judges = {**run.checks.absent_judges, **absent}
+            checks = replace(run.checks, absent_judges=absent_judges)
+            by_item = replace(run.by_item, scores=scores)
+            return replace(run, work=work, by_item=by_item, checks=checks)
         case ev.Consolidated():
             return _consolidated(run, event)
         case ev.Planned():
@@ -57,6 +61,9 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             return replace(run, landing=landing)
         case ev.Filed():
             return replace(run, filing=_filed(run.filing, event))
+        case ev.Surveyed():
+            reviewing = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
+            return replace(run, reviewing=reviewing)
         case ev.Reported():
             artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
             filing = replace(run.filing, artifacts=artifacts, listed=event.listed)
@@ -74,6 +81,7 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
         event.failed,
         event.skipped,
         event.unread,
+        event.agent,
     )
     now = run.reviewing
     reviewing = replace(
@@ -85,6 +93,7 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
             if not (event.failed or event.skipped)
             else now.fresh_from
         ),
+        caused=now.caused.union(event.caused),
         refused=(*now.refused, *event.refused),
         reviews={**now.reviews, event.reviewer: review},
         hints=(*now.hints, *event.groups),
@@ -101,7 +110,7 @@ def _consolidated(run: Run, event: ev.Consolidated) -> Run:
     for sighting in event.sightings:
         item = items[sighting.item].with_sighting(sighting.finding)
         items[sighting.item] = replace(item, in_scope=item.in_scope or sighting.ours)
-    reviewing = replace(run.reviewing, fresh=(), fresh_from={})
+    reviewing = replace(run.reviewing, fresh=(), fresh_from={}, caused=frozenset())
     return replace(run, items=items, reviewing=reviewing)
 
 

@@ -21,11 +21,16 @@ def run_outcome(run: Run) -> RunOutcome:
     if undone or not _has_full_review(run) or _has_unjudged_fixes(run):
         return RunOutcome.INCOMPLETE
     ours = run.in_scope
+    if any(item.awaits_agent for item in ours):
+        return RunOutcome.INCOMPLETE
+    unseen = run.reviewing.unseen
     if not ours and not run.reviewing.refused:
-        return RunOutcome.INCOMPLETE if run.overlooked else RunOutcome.CLEAN
+        return RunOutcome.INCOMPLETE if run.overlooked or unseen else RunOutcome.CLEAN
     ends = {item.status for item in ours}
     if run.reviewing.refused or not ends <= {Status.FIXED, Status.DISMISSED}:
         return RunOutcome.LEFTOVERS
+    if unseen:
+        return RunOutcome.INCOMPLETE
     return RunOutcome.FIXED if Status.FIXED in ends else RunOutcome.DISMISSED
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.languages import UnseenFiles
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
@@ -33,6 +34,8 @@ class LatestReview(Struct, frozen=True):
     skipped: str = ""
     unread: tuple[str, ...] = ()
     """Files it could not look at; "" if they are unknown."""
+    agent: str = ""
+    """The agent that played the reviewer, if it is a role."""
 
     def has_seen(self, path: str) -> bool:
         """Whether it looked at the file, so that no finding means something."""
@@ -99,12 +102,18 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Reported, and not yet consolidated."""
     fresh_from: dict[str, str] = {}
     """By reviewer since the last consolidation: the commit it looked at."""
+    caused: frozenset[str] = frozenset()
+    """Ids of findings outside the changed lines that the change brought about."""
     refused: tuple[RefusedEntry, ...] = ()
     reviews: dict[str, LatestReview] = {}
     hints: tuple[tuple[str, ...], ...] = ()
     """Ids of findings that can be fixed together, as their reviewer says."""
     looked_over: dict[str, tuple[str, ...]] = {}
     """By agent: files of the change it was neither shown nor seen to open in its last review."""
+    unseen: tuple[UnseenFiles, ...] = ()
+    """Program files under review that no reviewer looked at."""
+    left_out: int = 0
+    """Program files that the user's settings leave out of the review."""
 
 
 class Landing(Struct, frozen=True, kw_only=True):
@@ -128,6 +137,8 @@ class Checking(Struct, frozen=True, kw_only=True):
     baselines: dict[str, ev.Baselined] = {}
     unverified: str = ""
     flaky: frozenset[str] = frozenset()
+    absent_judges: dict[str, str] = {}
+    """By agent: why it gave no verdict on fixes that it was to judge."""
 
 
 class FilingRecord(Struct, frozen=True, kw_only=True):
@@ -218,6 +229,11 @@ class Run(Struct, frozen=True, kw_only=True):
     def has_outside_agent(self, role: str) -> bool:
         """Whether an agent that punchlist does not start plays the role."""
         return not set(self.started.outside).isdisjoint(self.started.crew.get(role, ()))
+
+    def is_self_review(self, role: str, agent: str, item: Item) -> bool:
+        """Whether the agent in a judging role also made the item's last fix, or contested it."""
+        same = self.started.same_agents.get(f"{role} {agent}", (agent,))
+        return item.worked_on_by in same
 
     def claimed_items(self, batch: Batch) -> tuple[int, ...]:
         """Return the batch's items that are claimed as fixed."""

@@ -70,6 +70,13 @@ def _describe_review(event: ev.Reviewed) -> _Line:
     return _Line(f"{who} reports {findings}{looked}{refused}", why=why)
 
 
+def _describe_survey(event: ev.Surveyed) -> _Line:
+    if not event.unseen:
+        return _Line("a reviewer looked at every program file under review")
+    files = ", ".join(f"{each.count} {each.language}" for each in event.unseen)
+    return _Line(f"no reviewer looked at these files: {files}", Tone.BAD)
+
+
 def _describe_questions(event: ev.Clarified) -> _Line:
     if event.failed:
         return _Line(f"{event.agent or 'the clarifier'} failed", Tone.BAD, event.failed)
@@ -93,7 +100,8 @@ def _describe_examination(event: ev.Examined) -> _Line:
 
 def _describe_challenge(event: ev.Challenged) -> _Line:
     if event.failed:
-        return _Line(f"{event.agent} failed: nothing is approved", Tone.BAD, event.failed)
+        said = f"{event.agent} gave no verdict: the other proofs decide"
+        return _Line(said, Tone.BAD, event.failed)
     scores = ", ".join(
         f"item {score.item}: {'none' if score.score is None else score.score}"
         for score in event.scores[:5]
@@ -232,6 +240,7 @@ _LINES: dict[type[ev.Event], tuple[str, Callable[[Any], _Line]]] = {
     ev.Committed: ("commit", _describe_commits),
     ev.Published: ("publish", _describe_branch),
     ev.Filed: ("file", _describe_filing),
+    ev.Surveyed: ("survey", _describe_survey),
     ev.Dismissed: ("dismiss", _describe_dismissal),
     ev.Failed: ("trouble", lambda event: _Line("an action failed", Tone.BAD, event.reason)),
     ev.RoundEnded: ("round", _describe_round),

@@ -34,6 +34,10 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     base_name: str = ""
     paths: tuple[str, ...] = ()
     files: dict[str, tuple[LineRange, ...]] = {}
+    deleted: tuple[str, ...] = ()
+    """Files of the base that the change removes."""
+    renamed: dict[str, str] = {}
+    """By new path: the path on the base."""
     notes: tuple[str, ...] = ()
     """What a person should know about the scope: uncommitted work left out, submodules not entered.
     """

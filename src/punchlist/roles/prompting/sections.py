@@ -84,9 +84,12 @@ def _render_history(code: str, attempts: Sequence[Attempt], most: int) -> str:
 
 
 def build_diff(project: Background, share: float, paths: Iterable[str] | None = None) -> Section:
-    """Return the change under review, hunk by hunk, of these files or of all."""
+    """Return the change under review, hunk by hunk, of these files or of all; deleted files are
+    the first to be cut.
+    """
     wanted = None if paths is None else frozenset(paths)
     shown = [part for part in split_diff(project.diff) if wanted is None or part.path in wanted]
+    shown.sort(key=lambda part: "\n+++ /dev/null" in part.text)
     return Section("diff", _fence_hunks(shown), share)
 
 

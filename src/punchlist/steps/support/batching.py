@@ -14,10 +14,23 @@ from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move
 from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch, ReservedSpans, fix_key
+from punchlist.ports.agent import AgentTrouble
 from punchlist.steps.verb import VerbOptions
 
 CHURN = 2
 """An item that came back after so many of its own fixes is left to the user."""
+
+
+_PASSING = frozenset(
+    {
+        AgentTrouble.TIMEOUT,
+        AgentTrouble.SILENT,
+        AgentTrouble.CRASHED,
+        AgentTrouble.CUT,
+        AgentTrouble.OTHER,
+    }
+)
+"""Trouble after which an agent is asked again in the next round."""
 
 
 class Grouping(StrEnum):
@@ -67,8 +80,15 @@ def is_for_tool(item: Item, options: Options) -> bool:
 
 
 def is_for_agent(item: Item, options: Options, run: Run) -> bool:
-    there = "fixer" in run.started.crew
+    there = "fixer" in run.started.crew and not _is_out_of_reach(item, options)
     return there and options.agents and _is_wanted(item, options) and not is_for_tool(item, options)
+
+
+def _is_out_of_reach(item: Item, options: Options) -> bool:
+    """Return whether an agent gave no answer about it, and asking once more is of no use."""
+    absences = [attempt for attempt in item.attempts if attempt.fact is Fact.ABSENT]
+    passing = bool(absences) and absences[-1].ref in _PASSING
+    return item.awaits_agent and not (passing and len(absences) < options.attempts)
 
 
 def _is_wanted(item: Item, options: Options) -> bool:

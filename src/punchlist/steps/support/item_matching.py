@@ -40,7 +40,8 @@ def consolidate_findings(run: Run, change: Change, rule: MergeRule) -> Consolida
         Sighting(
             known[finding.id],
             finding,
-            ours=finding.id in adopted and _is_in_scope(finding, run, change),
+            ours=_is_about_change(finding, run)
+            or (finding.id in adopted and _is_in_scope(finding, run, change)),
         )
         for finding in run.reviewing.fresh
         if finding.id in known
@@ -136,15 +137,22 @@ def _reading_key(finding: Finding) -> tuple[int, str, int, str]:
 
 
 def _is_in_scope(finding: Finding, run: Run, change: Change) -> bool:
-    """After the first commit every new finding is in scope, as are all from documents, and an
-    agent's about changed files or no file; others must touch the change.
+    """After the first commit every new finding is in scope; before it, what an analyzer reports
+    must touch the changed lines, unless the change brought it about.
     """
-    spot, started = finding.spot, run.started
-    if run.landing.landed or finding.source in started.documents:
-        return True
-    if finding.source in started.crew and (not spot.path or spot.path in change.files):
+    spot = finding.spot
+    if run.landing.landed or _is_about_change(finding, run):
         return True
     return change.covers(spot.path, spot.line, spot.last_line)
+
+
+def _is_about_change(finding: Finding, run: Run) -> bool:
+    """Return whether the finding is in scope wherever it lies: an agent or a document reports it,
+    or the change brought it about.
+    """
+    started = run.started
+    told = finding.source in started.crew or finding.source in started.documents
+    return told or finding.id in run.reviewing.caused
 
 
 def _reopen_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
@@ -185,14 +193,18 @@ def _proven_move(item: Item, fact: Fact, kind: ProofClass, why: str, ref: str = 
 
 def _confirm_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
     """Yield moves with a REVIEWED proof for fixed items that the reviewing agent, asked in a new
-    conversation, no longer reports; not if the same agent also fixed.
+    conversation, no longer reports; not if the same agent also made the fix.
     """
     crew = run.started.crew
     biased = set(run.started.outside).intersection(crew.get("fixer", ()))
     able = {role for role, players in crew.items() if biased.isdisjoint(players)}
     fresh = _reviewers_of_tip(run) & able
     for item in run.find_items(Status.FIXED):
-        reports = [finding for finding in item.findings if finding.source in fresh]
+        reports = [
+            finding
+            for finding in item.findings
+            if finding.source in fresh and not _fixed_itself(run, finding.source, item)
+        ]
         known = any(proof.kind is ProofClass.REVIEWED for proof in item.proofs)
         if not reports or known or item.number in seen:
             continue
@@ -200,3 +212,9 @@ def _confirm_fixed(run: Run, seen: set[int]) -> Iterator[Move]:
             sources = ", ".join(sorted({finding.source for finding in reports}))
             why = f"no longer reported by a fresh {sources} reviewer"
             yield _proven_move(item, Fact.CONFIRMED, ProofClass.REVIEWED, why)
+
+
+def _fixed_itself(run: Run, role: str, item: Item) -> bool:
+    """Return whether the agent that played the reviewer also made the item's fix."""
+    review = run.reviewing.reviews[role]
+    return run.is_self_review(role, review.agent, item)

@@ -10,6 +10,9 @@ from punchlist.ports.roles import Background, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 
+EVERYTHING = "the whole repository"
+"""What an agent that opened no file and found nothing did not look at."""
+
 CONVENTIONS = (
     "AGENTS.md",
     "CLAUDE.md",
@@ -33,7 +36,8 @@ async def load_background(run: Run, world: World) -> Background:
     meant = {path: await repository.text(tip, path) for path in started.specification}
     diff = ""
     if change.kind is not ScopeKind.ALL:
-        diff = await repository.diff(change.base, tip, sorted(change.files) or None)
+        paths = sorted({*change.files, *change.renamed.values(), *change.deleted})
+        diff = await repository.diff(change.base, tip, paths or None)
     return Background(
         conventions={path: text for path, text in named.items() if text},
         checks=tuple(check.command for check in started.checks if started.checks_allowed),

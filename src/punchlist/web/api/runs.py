@@ -12,7 +12,7 @@ from punchlist.app.after.dismissals import ItemSelection
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.start.request import Request
 from punchlist.model.item.item import Item
-from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
 from punchlist.web.api.routes import AnyRequest, App, post_route, read_route, require_visitor
 from punchlist.web.api.views import run_line, run_part

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from punchlist.app.access import Role
 from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import ItemSelection
-from punchlist.model.ledger.events import Dismissal
+from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.web.api.read import Number
 from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.api.runs import RunId

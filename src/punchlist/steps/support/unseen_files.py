@@ -1,0 +1,72 @@
+"""Which program files under review no reviewer looked at."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from punchlist.model.checks.protected import matches_any
+from punchlist.model.finding.languages import UnseenFiles, find_language
+from punchlist.model.ledger.events import Surveyed
+from punchlist.model.ledger.run import LatestReview, Run
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.ports.tree import Tree
+from punchlist.ports.world import World
+from punchlist.steps.support.project_context import EVERYTHING
+
+_NAMED = 20
+
+
+def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
+    languages = _list_languages(world.change, tree)
+    left_out = {path for path in languages if matches_any(path, world.unreviewed)}
+    wanted = {path: name for path, name in languages.items() if path not in left_out}
+    for review in run.reviewing.reviews.values():
+        if wanted and not review.failed and not review.skipped:
+            seen = set(_list_seen(review, wanted, run, world, tree))
+            wanted = {path: name for path, name in wanted.items() if path not in seen}
+    by_language: dict[str, list[str]] = defaultdict(list)
+    for path, name in sorted(wanted.items()):
+        by_language[name].append(path)
+    unseen = tuple(
+        UnseenFiles(name, len(paths), tuple(paths[:_NAMED]))
+        for name, paths in sorted(by_language.items())
+    )
+    return Surveyed(unseen=unseen, left_out=len(left_out))
+
+
+def _list_languages(change: Change, tree: Tree) -> dict[str, str]:
+    """Return the languages of the program files under review; those only renamed are left out."""
+    found: dict[str, str] = {}
+    for path in tree.files():
+        if change.kind is ScopeKind.ALL:
+            reviewed = change.covers(path, None, None)
+        else:
+            reviewed = bool(change.files.get(path))
+        name = path.rpartition("/")[2]
+        text = (tree.text(path) or "")[:100] if reviewed and "." not in name else ""
+        if reviewed and (language := find_language(path, text)):
+            found[path] = language
+    return found
+
+
+def _list_seen(
+    review: LatestReview, wanted: dict[str, str], run: Run, world: World, tree: Tree
+) -> Iterator[str]:
+    """Yield the files that a reviewer looked at. A findings file speaks for the languages that it
+    reports on.
+    """
+    name = review.reviewer
+    if name in run.started.documents:
+        known = {
+            find_language(finding.spot.path)
+            for item in run.items.values()
+            for finding in item.findings
+            if finding.source == name
+        }
+        yield from (path for path, language in wanted.items() if language in known)
+    elif name in run.started.crew:
+        unopened = run.reviewing.looked_over.get(name, ())
+        if EVERYTHING not in unopened:
+            yield from (path for path in wanted if path not in unopened)
+    else:
+        seen = world.files_seen(name, tree, list(wanted))
+        yield from (path for path in seen if review.has_seen(path))

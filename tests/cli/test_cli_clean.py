@@ -1,0 +1,202 @@
+"""Clean is only said of what was looked at, and exit codes speak of the code under review."""
+
+import json
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def branch(repo, make_punchlist, tmp_path):
+    """A branch of two commits, a scripted agent, and the command."""
+
+    def make(base, change, *answers, remove=()):
+        repo.commit(base, "base")
+        repo.git("checkout", "--quiet", "-b", "topic")
+        for path in remove:
+            (repo.root / path).unlink()
+        repo.commit(change, "a change")
+        script = tmp_path / "script.json"
+        script.write_text(json.dumps({"lines": list(answers)}))
+        settings = tmp_path / "settings.toml"
+        agent = (
+            f'[agents]\nuse = ["robot"]\n[agent.robot]\nkind = "scripted"\nscript = "{script}"\n'
+        )
+        settings.write_text('[analyzers]\nenabled = ["ruff"]\n' + (agent if answers else ""))
+        command = make_punchlist(repo.root)
+        command.env["PUNCHLIST_CONFIG"] = str(settings)
+        return command
+
+    return make
+
+
+def says(path, title, severity="critical", **more):
+    finding = {"title": title, "file_path": path, "line_start": 1, "severity": severity}
+    answer = {"findings": [finding], "summary": "looked"}
+    return {"role": "technical", "answer": answer, **more}
+
+
+NOTHING = {"role": "technical", "answer": {"findings": [], "summary": "looked"}}
+
+
+def test_a_caller_that_the_change_broke_outside_the_diff_is_in_scope(branch):
+    punchlist = branch(
+        {"a.py": "def f(x):\n    return x\n", "caller.py": "from a import f\n\nf(1)\n"},
+        {"a.py": "def f(x, y):\n    return x + y\n"},
+        says("caller.py", "f() is called with one argument, and needs two"),
+    )
+    ran = punchlist("review")
+    assert ran.returncode == 1
+    assert "clean" not in ran.stdout
+    assert "f() is called with one argument" in ran.stdout
+
+
+def test_a_deleted_file_is_shown_to_the_reviewer_and_what_it_says_of_it_is_in_scope(branch):
+    punchlist = branch(
+        {"a.py": "X = 1\n", "helper.py": "def helping_hand():\n    return 2\n"},
+        {"a.py": "X = 2\n"},
+        says("helper.py", "helper.py is still needed", "major", prompt="-def helping_hand"),
+        NOTHING,
+        remove=["helper.py"],
+    )
+    ran = punchlist("review")
+    assert ran.returncode == 1
+    assert "helper.py is still needed" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        ("import os\n\n\ndef here():\n    return os.sep\n", None, "F821"),
+        ("def g():\n    return 1\n\n\nprint(g())\n", "\n\nprint(g())\n", "F821"),
+        (
+            "import os\n\n\ndef here():\n    return os.sep\n",
+            "import os\n\n\ndef here():\n    return 1\n",
+            "F401",
+        ),
+    ],
+)
+def test_what_a_change_breaks_on_lines_it_does_not_touch_is_in_scope(branch, before, after, rule):
+    """The old finding beside it stays out of scope: it was there before."""
+    old = "\n\ndef old(x):\n    return x == None\n"
+    after = before.replace("import os\n", "") if after is None else after
+    punchlist = branch({"a.py": before + old}, {"a.py": after + old})
+    document = punchlist.json("review", "--set", "analyzers.select=E711,F401,F821")
+    by_rule = {
+        item["findings"][0]["rule"]: item["in_scope"] for item in document["report"]["items"]
+    }
+    assert by_rule == {rule: True, "E711": False}
+    assert document["exit"] == 1
+
+
+def test_a_project_wide_tool_that_reports_a_broken_caller_in_another_file_is_heard(
+    branch, tmp_path
+):
+    """What the tool says of the base as well is not repeated."""
+    tool = (
+        "import pathlib\n"
+        "print('old.py:1:1: was wrong before')\n"
+        "if 'x, y' in pathlib.Path('a.py').read_text():\n"
+        "    print('caller.py:3:1: too few arguments for f()')\n"
+    )
+    punchlist = branch(
+        {
+            "a.py": "def f(x):\n    return x\n",
+            "caller.py": "from a import f\n\nf(1)\n",
+            "old.py": "X = 1\n",
+        },
+        {"a.py": "def f(x, y):\n    return x + y\n"},
+    )
+    command = json.dumps([sys.executable, "-c", tool])
+    with (tmp_path / "settings.toml").open("a") as settings:
+        settings.write(
+            f'[[analyzers.custom]]\nname = "whole"\ncommand = {command}\nformat = "lines"\n'
+        )
+    document = punchlist.json("review", "--set", "analyzers.enabled=whole")
+    found = [(item["path"], item["in_scope"]) for item in document["report"]["items"]]
+    assert found == [("caller.py", True)]
+    assert document["exit"] == 1
+
+
+def test_what_was_there_before_is_listed_and_not_held_against_the_change(branch):
+    old = "import os\n\n\ndef old(x):\n    return x == None\n"
+    punchlist = branch({"a.py": old}, {"a.py": old + "\n\ndef new(x):\n    return x\n"})
+    ran = punchlist("review", "--set", "analyzers.select=E711,F401,F821")
+    assert ran.returncode == 0
+    assert "2 items in 1 file outside the change" in ran.stdout
+    assert "nothing about this change" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "language"),
+    [
+        ("web/app.js", "var x = eval('1')\n", "JavaScript"),
+        ("cmd/main.go", "package main\n", "Go"),
+        ("bin/deploy", "#!/usr/bin/env ruby\nputs 1\n", "Ruby"),
+        ("Dockerfile.prod", "FROM scratch\n", "Dockerfile"),
+    ],
+)
+def test_files_that_no_reviewer_looked_at_are_named_and_the_run_is_not_clean(
+    repo, make_punchlist, path, text, language
+):
+    repo.commit(
+        {"good.py": "X = 1\n", "README.md": "# A project\n", "Makefile": "all:\n", path: text}
+    )
+    ran = make_punchlist(repo.root)("run", "--all", "--set", "analyzers.enabled=ruff")
+    assert ran.returncode == 3
+    assert "· clean" not in ran.stdout
+    assert f"No reviewer looked at 1 {language} file: {path};" in " ".join(ran.stdout.split())
+
+
+def test_prose_and_configuration_need_no_reviewer_and_settings_leave_programs_out(
+    repo, make_punchlist
+):
+    files = {"good.py": "X = 1\n", "README.md": "# A\n", "setup.cfg": "[a]\n", ".env": "A=1\n"}
+    repo.commit({**files, "LICENSE": "Do what you want.\n", "docs/make.bat": "echo\n"})
+    punchlist = make_punchlist(repo.root)
+    ran = punchlist(
+        "review",
+        "--all",
+        "--set",
+        "analyzers.enabled=ruff",
+        "--set",
+        "analyzers.unreviewed=make.bat",
+    )
+    assert ran.returncode == 0
+    assert "1 program file left out of the review" in ran.stdout
+
+
+def test_an_agent_that_was_shown_a_file_of_the_change_has_looked_at_it(branch):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "X = 2\n", "app.js": "let x = 1\n"}, NOTHING)
+    ran = punchlist("review")
+    assert (ran.returncode, "No reviewer looked" in ran.stdout) == (0, False)
+
+
+def test_a_fixed_python_file_beside_an_unread_script_is_not_all_that_was_to_be_seen(branch):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "import os\n\nX = 2\n", "b.ts": "let x = 1\n"})
+    document = punchlist.json("run", "--no-checks")
+    assert document["report"]["counts"]["fixed"] == 1
+    assert document["report"]["outcome"] == "incomplete"
+    assert document["exit"] == 3
+
+
+def test_fixed_but_not_applied_is_its_own_exit_code_until_it_is_applied(branch):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "import os\n\nX = 2\n"})
+    ran = punchlist("run", "--no-checks", "--check")
+    assert ran.returncode == 8
+    assert "which lacks them until then" in " ".join(ran.stdout.split())
+    document = punchlist.json("status")
+    assert (document["exit"], document["unapplied"]) == (0, True)
+    assert punchlist("resume", "--check").returncode == 8
+    assert punchlist("resume").returncode == 0
+    assert punchlist("apply").returncode == 0
+    assert punchlist("resume", "--check").returncode == 0
+    assert punchlist.json("status")["unapplied"] is False
+
+
+def test_the_check_changes_no_other_exit_code(branch):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "import os\n\nX = eval('2')\n"})
+    left = punchlist.json("run", "--no-checks", "--check", "--set", "analyzers.select=F401,S307")
+    assert (left["exit"], left["unapplied"]) == (1, True)
+    none = punchlist.json("run", "--no-checks", "--check", "--set", "analyzers.select=E711")
+    assert (none["exit"], none["unapplied"]) == (0, False)
