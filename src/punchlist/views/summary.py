@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from punchlist.model.item.item import ENDED, Status
-from punchlist.model.item.proof import ProofClass
+from punchlist.model.item.proof import TESTED, has_test
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import pluralize
@@ -112,7 +112,7 @@ def _proof_caveat(run: Run) -> str:
     """Return a caveat if no test judged any of the fixes, or ""."""
     fixed = [item for item in run.in_scope if item.status is Status.FIXED]
     kinds = {proof.kind for item in fixed for proof in item.proofs}
-    if not kinds or kinds & {ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODUCED}:
+    if not kinds or kinds & TESTED:
         return ""
     known = sorted(kinds, key=lambda kind: -kind.strength)
     proofs = " and ".join(PROOF_WORDS[kind][0] for kind in known)
@@ -149,6 +149,7 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
 
 def find_gaps(run: Run) -> Iterator[Gap]:
     """Yield what was not checked, worst first."""
+    yield from broken_checks(run)
     yield from _silent_reviewers(run)
     yield from _idle_checks(run)
     yield from _overlooked_files(run)
@@ -213,14 +214,27 @@ def _overlooked_files(run: Run) -> Iterator[Gap]:
         yield Gap("reviewer", what, ", ".join(files[:10]) + (", ..." if len(files) > 10 else ""))
 
 
+def broken_checks(run: Run) -> Iterator[Gap]:
+    """Yield the checks that could not judge, each with its cause and what the user can do."""
+    for name, seen in run.checks.baselines.items():
+        remedy = f". To repair it: {seen.remedy}" if seen.remedy else ""
+        if seen.unusable:
+            yield Gap("check", f"{name} could not judge", f"{seen.unusable}{remedy}")
+        elif seen.unloaded:
+            files = pluralize(len(seen.unloaded), "test file")
+            named = ", ".join(seen.unloaded[:3]) + (", ..." if len(seen.unloaded) > 3 else "")
+            cause = f"{named}: {seen.cause}" if seen.cause else named
+            yield Gap("check", f"{name} could not load {files}", f"{cause}{remedy}")
+
+
 def _idle_checks(run: Run) -> Iterator[Gap]:
-    if run.checks.unverified:
+    fixed = run.find_items(Status.FIXED)
+    tested = bool(fixed) and all(has_test(item.proofs) for item in fixed)
+    if run.checks.unverified and not tested:
         what = "The fixes are unverified: no check of the project judged them"
         yield Gap("check", what, run.checks.unverified)
     for check in run.started.checks:
         known = run.checks.baselines.get(check.name)
-        if known is not None and known.unusable:
-            yield Gap("check", f"{check.name} could not judge", known.unusable)
-        elif known is None and not run.checks.unverified:
+        if known is None and not run.checks.unverified:
             why = "" if run.landing.landed else "there was no fix for it to judge"
             yield Gap("check", f"{check.name} was not run", why)

@@ -202,6 +202,12 @@ class Baselined(Event, frozen=True, kw_only=True):
     """
     artifact: str = ""
     cached: bool = False
+    unloaded: tuple[str, ...] = ()
+    """Test files that could not be imported; they are no tests that failed."""
+    cause: str = ""
+    """Why tests could not be imported, or none passed, as the runner printed it."""
+    remedy: str = ""
+    """What the user can do so that the check can judge."""
 
 
 class Rechecked(Event, frozen=True, kw_only=True):
