@@ -143,7 +143,8 @@ def _trial_action(trial: GroupTrial, tried: Sequence[Tried], so_far: Conclude) -
 def _trial_result(event: Tried) -> TrialResult:
     failing = tuple(test for verdict in event.verdicts for test in verdict.failing)
     troubles = (f"{each.check}: {each.trouble}" for each in event.verdicts if each.trouble)
-    return TrialResult(event.green, failing, "; ".join(troubles))
+    trial = GroupTrial(event.batches, only=() if event.complete else ("some",))
+    return TrialResult(event.green, failing, "; ".join(troubles), trial)
 
 
 def _sort_batches(run: Run, numbers: Iterable[int]) -> list[Batch]:
@@ -159,7 +160,8 @@ def _search_culprits(candidates: Sequence[Batch]) -> Search:
     both = yield from search(
         [batch.number for batch in candidates if batch.protected], plain.good, plain.unstable
     )
-    return SearchResult(both.good, plain.culprits | both.culprits, both.unstable, both.gave_up)
+    culprits, noise = plain.culprits | both.culprits, plain.noise or both.noise
+    return SearchResult(both.good, culprits, both.unstable, both.gave_up, noise)
 
 
 def _unverified_reason(run: Run) -> str:
@@ -202,6 +204,7 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         failed=failed,
         unverified=task.unverified,
         unstable=task.found.unstable,
+        noise=task.found.noise,
         moves=moves,
     )
 

@@ -176,9 +176,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
         yield Gap("entry", what, each.reason)
     for item in run.items.values():
         yield from (Gap("flag", f"Item {item.number} is flagged", flag) for flag in item.flags)
-    if run.checks.flaky:
-        tests = pluralize(len(run.checks.flaky), "test is", "tests are")
-        yield Gap("check", f"{tests} flaky, and not counted", ", ".join(sorted(run.checks.flaky)))
+    yield from _noisy_checks(run)
     outside = [item for item in run.items.values() if not item.in_scope]
     if outside:
         where = pluralize(len({item.lead.spot.path for item in outside}), "file")
@@ -225,6 +223,16 @@ def broken_checks(run: Run) -> Iterator[Gap]:
             named = ", ".join(seen.unloaded[:3]) + (", ..." if len(seen.unloaded) > 3 else "")
             cause = f"{named}: {seen.cause}" if seen.cause else named
             yield Gap("check", f"{name} could not load {files}", f"{cause}{remedy}")
+
+
+def _noisy_checks(run: Run) -> Iterator[Gap]:
+    if run.checks.flaky:
+        tests = pluralize(len(run.checks.flaky), "test is", "tests are")
+        yield Gap("check", f"{tests} flaky, and not counted", ", ".join(sorted(run.checks.flaky)))
+    if run.checks.noise:
+        what = "The checks were red, and green when they ran again with the same fixes"
+        why = "no fix was blamed for that; a busy machine, chance or the time of day can cause it"
+        yield Gap("check", what, why)
 
 
 def _idle_checks(run: Run) -> Iterator[Gap]:

@@ -267,6 +267,8 @@ class Verified(Event, frozen=True, kw_only=True):
     """Why no check judged, if none did."""
     unstable: tuple[str, ...] = ()
     """Tests that fail without any fix, too."""
+    noise: bool = False
+    """Whether the checks were red, and green when they were run again with the same fixes."""
 
 
 class Landed(Struct, frozen=True):

@@ -128,6 +128,8 @@ class Checking(Struct, frozen=True, kw_only=True):
     baselines: dict[str, ev.Baselined] = {}
     unverified: str = ""
     flaky: frozenset[str] = frozenset()
+    noise: bool = False
+    """The checks were red, and green when they were run again with the same fixes."""
 
 
 class FilingRecord(Struct, frozen=True, kw_only=True):

@@ -127,11 +127,14 @@ def _add_cause(check: Check, known: Measurement) -> Measurement:
 
 
 async def _rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckResult, int]:
-    """Run the check; rerun failing tests, and the whole check if they pass alone. Return the result
-    and the number of runs.
+    """Run the check, once more if it is red and lists no test; rerun failing tests, and the whole
+    check if they pass alone. Return the result and the number of runs.
     """
     known = await world.checks.run(check, tree)
     runs = 1
+    if known.trouble or not (known.green or known.tests):
+        known = await world.checks.run(check, tree)
+        runs += 1
     for _ in range(_RERUNS):
         failing = failed_tests(known)
         if known.trouble or not failing:
