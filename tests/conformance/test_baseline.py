@@ -6,9 +6,11 @@ from scripted import CHECK, MAJOR, Judge, Words
 
 from punchlist.model.checks.check import CheckResult
 from punchlist.model.checks.check import TestOutcome as Outcome
+from punchlist.model.finding.finding import Safety
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.steps.judging.baseline import merge_results
+from punchlist.views.summary import find_gaps
 
 PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
 
@@ -79,6 +81,55 @@ def test_a_failure_on_the_base_is_not_remembered(bench):
     assert not again.checks.baselines["tests"].cached
     assert again.checks.baselines["tests"].failed == 0
     assert not again.landing.landed, "the test passes now, so the fix that breaks it is to blame"
+
+
+class NonePasses(Judge):
+    """A judge none of whose tests pass: they fail, are skipped, or cannot be imported."""
+
+    def __init__(self, *unloaded: str, **outcomes: Outcome) -> None:
+        super().__init__()
+        self.outcomes, self.unloaded = outcomes, unloaded
+
+    async def run(self, check, tree, *, only=()):
+        said = await super().run(check, tree)
+        code = int(FAILED in self.outcomes.values())
+        return replace(said, tests=self.outcomes, exit_code=code, unloaded=self.unloaded)
+
+
+@pytest.mark.parametrize(
+    ("judge", "why"),
+    [
+        (NonePasses(a=FAILED, b=FAILED), "2 failed"),
+        (NonePasses(a=SKIPPED), "1 skipped"),
+        (NonePasses("a", a=FAILED, b=SKIPPED), "1 could not be loaded, 1 skipped"),
+    ],
+)
+def test_a_check_in_which_no_test_passed_judges_nothing(make_bench, judge, why):
+    unsafe = Words("unsafe", Safety.UNSAFE, worse=(MAJOR, "better"))
+    bench = make_bench({"a.py": "bad\nworse\n"}, Words(bad=(MAJOR, "good")), unsafe)
+    bench.judge = judge
+    run = bench.run()
+    assert run.checks.baselines["tests"].unusable == f"no test passed on the base ({why})"
+    assert {
+        item.lead.rule: [proof.kind for proof in item.proofs] for item in run.items.values()
+    } == {"bad": [ProofClass.RECHECKED], "worse": []}
+    assert run.ended == "incomplete"
+    first = next(find_gaps(run))
+    assert first.what == "tests could not judge"
+    assert "To repair it: see what `tests` says in your checkout" in first.why
+
+
+def test_files_that_cannot_be_imported_are_named_and_are_no_tests_that_failed(bench):
+    bench.judge = NonePasses("broken", "worn", broken=FAILED, worn=FAILED, a=PASSED, b=FAILED)
+    run = bench.run()
+    baseline = run.checks.baselines["tests"]
+    assert (baseline.passed, baseline.failed, baseline.unusable) == (1, 1, "")
+    gap = next(find_gaps(run))
+    assert gap.what == "tests could not load 2 test files"
+    assert gap.why.startswith("broken, worn. To repair it: ")
+    (item,) = run.find_items(Status.FIXED)
+    failed = "1 tests as on the base, where 1 failed already; 2 test files could not be loaded"
+    assert item.proofs[-1].said == f"tests: {failed}"
 
 
 def test_on_other_ground_the_base_is_measured_again(bench):

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from scripted import CHECK, MAJOR, Judge, Said, Watch, Words, finding
 
-from punchlist.model.checks.check import CheckResult
+from punchlist.model.checks.check import CheckKind, CheckResult
 from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
@@ -145,6 +145,46 @@ def test_a_flaky_test_is_run_again_before_anybody_is_blamed(bench):
     assert len(run.find_items(Status.FIXED)) == 2
     assert run.checks.flaky == {"moody"}
     assert "1 test is flaky, and not counted" in [gap.what for gap in find_gaps(run)]
+
+
+PLAIN = replace(CHECK, kind=CheckKind.PLAIN)
+
+
+class Busy(Judge):
+    """A check that tells only its exit code, and is red without a reason in the runs of these numbers."""
+
+    def __init__(self, *red: int, trouble: str = "", passes=bool) -> None:
+        super().__init__()
+        self.red, self.why, self.passes = red, trouble, passes
+
+    async def run(self, check, tree, *, only=()):
+        said = await super().run(check, tree)
+        bad = len(self.runs) in self.red
+        code = int(bad or not self.passes(tree))
+        return replace(said, tests={}, exit_code=code, trouble=self.why if bad else "")
+
+
+@pytest.mark.parametrize("trouble", ["", "timed out after 5 s"])
+@pytest.mark.parametrize("red", [(1,), (2,), (2, 3, 4)])
+def test_a_check_that_is_red_under_load_is_run_again_and_blames_no_fix(bench, red, trouble):
+    bench.checks = (PLAIN,)
+    bench.judge = Busy(*red, trouble=trouble)
+    run = bench.run()
+    assert len(run.find_items(Status.FIXED)) == 2
+    assert not run.checks.unverified
+    assert len(bench.judge.runs) <= 7
+    said = [gap for gap in find_gaps(run) if "flaky" in gap.what or "green when" in gap.what]
+    assert bool(said) is (red != (1,))
+
+
+def test_the_culprit_is_found_though_the_machine_is_busy_meanwhile(bench):
+    bench.checks = (PLAIN,)
+    bench.judge = Busy(5, 7, 8, passes=without("better"))
+    run = bench.run()
+    assert {item.lead.rule: item.status for item in run.items.values()} == {
+        "bad": Status.FIXED,
+        "worse": Status.FILED,
+    }
 
 
 def test_fewer_tests_than_before_are_a_failure(bench):

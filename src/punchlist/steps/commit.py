@@ -320,7 +320,9 @@ def _describe_check(judge: Baselined) -> str:
     if not judge.passed and not judge.failed:
         return f"{judge.check}: exit code 0"
     failed = f", where {judge.failed} failed already" if judge.failed else ""
-    return f"{judge.check}: {judge.passed} tests as on the base{failed}"
+    lost = len(judge.unloaded)
+    unloaded = f"; {lost} test files could not be loaded" if lost else ""
+    return f"{judge.check}: {judge.passed} tests as on the base{failed}{unloaded}"
 
 
 VERB = Verb(

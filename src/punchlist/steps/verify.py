@@ -38,7 +38,9 @@ from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
 
 class Options(VerbOptions, frozen=True):
-    """`unsafe-needs`: the proof a tool's unsafe fix needs. `trials`: the most check runs."""
+    """`unsafe-needs`: the proof that a tool's unsafe fix needs, also in tests and configuration,
+    which no check judges. `trials`: the most check runs.
+    """
 
     unsafe_needs: ProofClass = ProofClass.CHECKED
     trials: int = 200
@@ -141,7 +143,8 @@ def _trial_action(trial: GroupTrial, tried: Sequence[Tried], so_far: Conclude) -
 def _trial_result(event: Tried) -> TrialResult:
     failing = tuple(test for verdict in event.verdicts for test in verdict.failing)
     troubles = (f"{each.check}: {each.trouble}" for each in event.verdicts if each.trouble)
-    return TrialResult(event.green, failing, "; ".join(troubles))
+    trial = GroupTrial(event.batches, only=() if event.complete else ("some",))
+    return TrialResult(event.green, failing, "; ".join(troubles), trial)
 
 
 def _sort_batches(run: Run, numbers: Iterable[int]) -> list[Batch]:
@@ -157,7 +160,8 @@ def _search_culprits(candidates: Sequence[Batch]) -> Search:
     both = yield from search(
         [batch.number for batch in candidates if batch.protected], plain.good, plain.unstable
     )
-    return SearchResult(both.good, plain.culprits | both.culprits, both.unstable, both.gave_up)
+    culprits, noise = plain.culprits | both.culprits, plain.noise or both.noise
+    return SearchResult(both.good, culprits, both.unstable, both.gave_up, noise)
 
 
 def _unverified_reason(run: Run) -> str:
@@ -200,6 +204,7 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         failed=failed,
         unverified=task.unverified,
         unstable=task.found.unstable,
+        noise=task.found.noise,
         moves=moves,
     )
 
@@ -216,21 +221,33 @@ def _find_objection(batch: Batch, task: Conclude, run: Run) -> str:
         return ""  # the commit step decides, after the challenger
     silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
     blind = task.unverified or _unjudged_reason(batch, run)
-    if not silent and (blind or batch.protected):
-        reason = blind or "it changes tests or CI configuration"
-        return f"nothing could prove it: no analyzer to ask again, and no check judged it: {reason}"
-    strict = task.options.unsafe_needs is ProofClass.CHECKED
-    if blind and strict and batch.safety is not Safety.SAFE:
-        needs = "so it needs the checks, and none judged it"
-        return f"its tool calls it {batch.safety}, {needs}: {blind}"
-    return ""
+    if blind and not silent:
+        return f"nothing could prove it: no analyzer to ask again, and no check judged it: {blind}"
+    if batch.safety is Safety.SAFE:
+        return ""
+    missing = _missing_proof(task.options.unsafe_needs, blind, silent=silent)
+    return f"its tool calls it {batch.safety}, so {missing}" if missing else ""
+
+
+def _missing_proof(needs: ProofClass, blind: str, *, silent: bool) -> str:
+    """Return what an unsafe fix lacks, or ''; `blind` is why no check judged it."""
+    match needs:
+        case ProofClass.CLAIM | ProofClass.REVIEWED:
+            return ""
+        case ProofClass.CHECKED:
+            return f"it needs the checks, and none judged it: {blind}" if blind else ""
+        case ProofClass.RECHECKED:
+            why = "its analyzer must no longer report it, and no analyzer could look again"
+            return "" if silent else why
+        case ProofClass.WITNESSED | ProofClass.REPRODUCED:
+            return f"it needs to be {needs}, and no tool's fix can be"
 
 
 def _unjudged_reason(batch: Batch, run: Run) -> str:
-    """Return why no check judges these files; '' for protected files, which the user is told to
-    review.
-    """
-    return "" if batch.protected else explain_unjudged(batch.paths, run.checks.baselines)
+    """Return why no check judges these files, or ''."""
+    if batch.protected:
+        return "it changes tests or CI configuration, which no check judges"
+    return explain_unjudged(batch.paths, run.checks.baselines)
 
 
 def _first_evidence(run: Run) -> str:

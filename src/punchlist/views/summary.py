@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from punchlist.model.finding.languages import ANALYZED_BY
 from punchlist.model.item.item import ENDED, Status
-from punchlist.model.item.proof import ProofClass
+from punchlist.model.item.proof import TESTED, has_test
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import pluralize
@@ -115,7 +115,7 @@ def _proof_caveat(run: Run) -> str:
     """Return a caveat if no test judged any of the fixes, or ""."""
     fixed = [item for item in run.in_scope if item.status is Status.FIXED]
     kinds = {proof.kind for item in fixed for proof in item.proofs}
-    if not kinds or kinds & {ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODUCED}:
+    if not kinds or kinds & TESTED:
         return ""
     known = sorted(kinds, key=lambda kind: -kind.strength)
     proofs = " and ".join(PROOF_WORDS[kind][0] for kind in known)
@@ -152,6 +152,7 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
 
 def find_gaps(run: Run) -> Iterator[Gap]:
     """Yield what was not checked, worst first."""
+    yield from broken_checks(run)
     yield from _silent_reviewers(run)
     yield from _idle_checks(run)
     yield from _overlooked_files(run)
@@ -179,9 +180,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
         yield Gap("entry", what, each.reason)
     for item in run.items.values():
         yield from (Gap("flag", f"Item {item.number} is flagged", flag) for flag in item.flags)
-    if run.checks.flaky:
-        tests = pluralize(len(run.checks.flaky), "test is", "tests are")
-        yield Gap("check", f"{tests} flaky, and not counted", ", ".join(sorted(run.checks.flaky)))
+    yield from _noisy_checks(run)
     outside = [item for item in run.items.values() if not item.in_scope]
     if outside:
         where = pluralize(len({item.lead.spot.path for item in outside}), "file")
@@ -240,14 +239,37 @@ def _unseen_files(run: Run) -> Iterator[Gap]:
         yield Gap("scope", f"{files} left out of the review", why)
 
 
+def broken_checks(run: Run) -> Iterator[Gap]:
+    """Yield the checks that could not judge, each with its cause and what the user can do."""
+    for name, seen in run.checks.baselines.items():
+        remedy = f". To repair it: {seen.remedy}" if seen.remedy else ""
+        if seen.unusable:
+            yield Gap("check", f"{name} could not judge", f"{seen.unusable}{remedy}")
+        elif seen.unloaded:
+            files = pluralize(len(seen.unloaded), "test file")
+            named = ", ".join(seen.unloaded[:3]) + (", ..." if len(seen.unloaded) > 3 else "")
+            cause = f"{named}: {seen.cause}" if seen.cause else named
+            yield Gap("check", f"{name} could not load {files}", f"{cause}{remedy}")
+
+
+def _noisy_checks(run: Run) -> Iterator[Gap]:
+    if run.checks.flaky:
+        tests = pluralize(len(run.checks.flaky), "test is", "tests are")
+        yield Gap("check", f"{tests} flaky, and not counted", ", ".join(sorted(run.checks.flaky)))
+    if run.checks.noise:
+        what = "The checks were red, and green when they ran again with the same fixes"
+        why = "no fix was blamed for that; a busy machine, chance or the time of day can cause it"
+        yield Gap("check", what, why)
+
+
 def _idle_checks(run: Run) -> Iterator[Gap]:
-    if run.checks.unverified:
+    fixed = run.find_items(Status.FIXED)
+    tested = bool(fixed) and all(has_test(item.proofs) for item in fixed)
+    if run.checks.unverified and not tested:
         what = "The fixes are unverified: no check of the project judged them"
         yield Gap("check", what, run.checks.unverified)
     for check in run.started.checks:
         known = run.checks.baselines.get(check.name)
-        if known is not None and known.unusable:
-            yield Gap("check", f"{check.name} could not judge", known.unusable)
-        elif known is None and not run.checks.unverified:
+        if known is None and not run.checks.unverified:
             why = "" if run.landing.landed else "there was no fix for it to judge"
             yield Gap("check", f"{check.name} was not run", why)

@@ -390,3 +390,21 @@ def test_a_check_can_ask_git_about_the_tree_whose_objects_lie_in_the_checkout(
 
     result = asyncio.run(told())
     assert result.output == "v1.2\nthe first\ncontent"
+
+
+@pytest.mark.parametrize(
+    ("check", "named"),
+    [(PYTEST, "tests/test_b.py"), (UNITTEST, "unittest.loader._FailedTest.test_b")],
+)
+def test_a_file_that_cannot_be_imported_is_told_apart_and_the_others_run(checked, check, named):
+    test = (
+        "import unittest\n{}\nclass T(unittest.TestCase):\n    def test_it(self):\n        pass\n"
+    )
+    files = {
+        "a.py": "",
+        "tests/test_a.py": test.format(""),
+        "tests/test_b.py": test.format("import nope_x"),
+    }
+    result = checked.run(check, checked.tree(files))
+    assert (result.unloaded, result.trouble) == ((named,), "")
+    assert sorted(result.tests.values()) == [FAILED, PASSED]

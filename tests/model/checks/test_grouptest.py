@@ -52,7 +52,7 @@ def test_exactly_the_culprits_are_left_out(size, data):
 def test_k_culprits_among_n_take_about_k_log_n_runs(size, data):
     culprits = data.draw(st.sets(st.integers(1, size), min_size=1, max_size=4))
     _, trials = searched(range(1, size + 1), judge(dict.fromkeys(culprits, "t")))
-    assert len(trials) <= len(culprits) * (ceil(log2(size)) + 2) + 2
+    assert len(trials) <= len(culprits) * (ceil(log2(size)) + 3) + 3
     assert sum(not trial.only for trial in trials) <= 2, (
         "whole suites are run at the beginning and at the end"
     )
@@ -147,3 +147,64 @@ def test_a_control_run_that_goes_wrong_makes_nobody_good():
 def test_each_culprit_is_told_what_it_broke_itself():
     found, _ = searched(range(1, 17), judge({3: "t3", 12: "t12"}))
     assert found.culprits == {3: ("t3",), 12: ("t12",)}
+
+
+def unlucky(run, *turns: int):
+    """The same project, whose check is red without a reason in these runs."""
+    asked = []
+
+    def told(trial: GroupTrial) -> TrialResult:
+        asked.append(trial)
+        said = run(trial)
+        return TrialResult(green=False) if said.green and len(asked) in turns else said
+
+    return told
+
+
+def test_a_check_that_is_red_once_is_not_searched_for_culprits():
+    found, trials = searched(range(1, 134), unlucky(judge({}), 1))
+    assert (set(found.good), found.culprits, found.noise) == (set(range(1, 134)), {}, True)
+    assert len(trials) == 3, "red with the fixes, green without, green with them"
+
+
+@given(st.integers(1, 60), st.integers(1, 12), st.data())
+def test_one_unlucky_run_makes_no_fix_a_culprit_and_hides_none(size, turn, data):
+    culprits = data.draw(st.sets(st.integers(1, size), max_size=2))
+    tests = data.draw(st.booleans())
+    plain = lambda trial: TrialResult(not culprits & set(trial.batches))  # noqa: E731
+    run = unlucky(judge(dict.fromkeys(culprits, "t")) if tests else plain, turn)
+    found, _ = searched(range(1, size + 1), run)
+    assert set(found.culprits) <= culprits
+    assert not culprits & set(found.good)
+    assert found.gave_up or set(found.good) == set(range(1, size + 1)) - culprits
+
+
+def test_a_test_that_a_fix_breaks_only_in_whole_runs_is_searched_with_whole_runs():
+    def run(trial: GroupTrial) -> TrialResult:
+        broken = not trial.only and 3 in trial.batches
+        return TrialResult(not broken, ("late",) if broken else ())
+
+    found, _ = searched(range(1, 9), run)
+    assert set(found.culprits) == {3}
+    assert set(found.good) == {1, 2, 4, 5, 6, 7, 8}
+
+
+def test_checks_that_change_their_mind_all_the_time_blame_no_fix():
+    turns = iter([False, True, False] + [False] * 3 + [True] + [False, True, False] + [False] * 3 + [True])  # fmt: skip
+    found, _ = searched(range(1, 9), lambda _: TrialResult(next(turns)))
+    assert found.culprits == {}
+    assert (
+        found.gave_up == "the checks are red at one time and green at another with the same fixes"
+    )
+
+
+def test_results_of_trials_that_are_no_longer_asked_for_are_passed_over():
+    old = [
+        TrialResult(green=False, trial=GroupTrial((1, 2))),
+        TrialResult(green=True, trial=GroupTrial(())),
+        TrialResult(green=False, trial=GroupTrial((1,))),
+    ]
+    again = TrialResult(green=True, trial=GroupTrial((1, 2)))
+    assert replay_search(search([1, 2]), old)[0] == GroupTrial((1, 2), repeat=False)
+    found, used = replay_search(search([1, 2]), [*old, again])
+    assert (found.good, used) == ((1, 2), 4)

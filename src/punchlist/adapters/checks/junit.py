@@ -12,6 +12,8 @@ from punchlist.model.checks.check import TestOutcome
 
 LIMIT = 256 << 20
 _FAILING = frozenset({"failure", "error"})
+_UNCOLLECTED = "collection failure"
+"""What pytest writes of a file that it could not import."""
 _RANK = {TestOutcome.FAILED: 0, TestOutcome.SKIPPED: 1, TestOutcome.PASSED: 2}
 
 
@@ -22,6 +24,8 @@ class JunitCase(Struct, frozen=True):
     name: str
     file: str
     outcome: TestOutcome
+    unloaded: bool = False
+    """It stands for a file whose tests could not be collected."""
 
 
 class JunitReport(Struct, frozen=True, kw_only=True):
@@ -43,6 +47,7 @@ class _JunitParser:
         self.declared = 0
         self._open: dict[str, str] | None = None
         self._outcome = TestOutcome.PASSED
+        self._unloaded = False
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
@@ -50,10 +55,12 @@ class _JunitParser:
             self.declared += _parse_count(attributes.get("tests", ""))
         elif tag == "testcase":
             self._open, self._outcome = attributes, TestOutcome.PASSED
+            self._unloaded = False
         elif self._open is None:
             return
         elif tag in _FAILING:
             self._outcome = TestOutcome.FAILED
+            self._unloaded |= attributes.get("message") == _UNCOLLECTED
             self.failures += 1
         elif tag in ("skipped", "disabled") and self._outcome is TestOutcome.PASSED:
             self._outcome = TestOutcome.SKIPPED
@@ -63,7 +70,8 @@ class _JunitParser:
             classname, name, file = (
                 self._open.get(key, "") for key in ("classname", "name", "file")
             )
-            self.cases.append(JunitCase(classname, name, file, self._outcome))
+            case = JunitCase(classname, name, file, self._outcome, self._unloaded)
+            self.cases.append(case)
             self._open = None
 
 

@@ -108,6 +108,7 @@ async def _run_session(
         tests=parsed.tests,
         output=evidence.trim_output(printed),
         trouble=ran.trouble or parsed.trouble,
+        unloaded=parsed.unloaded,
     )
     return CheckRunOutput(result, printed + _read_report(session.reports / "junit.xml"))
 

@@ -30,6 +30,10 @@ class ModuleNames:
             tests[test] = worse_outcome(tests.get(test), case.outcome)
         return tests
 
+    def find_unloaded(self, cases: Sequence[JunitCase]) -> tuple[str, ...]:
+        """Return the ids of files that could not be imported."""
+        return tuple(dict.fromkeys(self.find_id(case) for case in cases if case.unloaded))
+
     def find_files(self, tests: Sequence[str]) -> list[str]:
         """Return the files of these tests, or [] if one of them is unknown (then all tests run)."""
         files = {test.partition("::")[0] for test in tests}

@@ -40,6 +40,7 @@ class ParsedTests(Struct, frozen=True):
 
     tests: dict[str, TestOutcome] = {}
     trouble: str = ""
+    unloaded: tuple[str, ...] = ()
 
 
 class CheckDialect(Protocol):
@@ -76,7 +77,8 @@ class Junit:
             return ParsedTests(
                 tests, f"it says it ran {report.declared} tests and lists {len(report.cases)}"
             )
-        return ParsedTests(tests, _find_contradiction(ran, tests))
+        unloaded = session.names.find_unloaded(report.cases)
+        return ParsedTests(tests, _find_contradiction(ran, tests), unloaded)
 
     def _report_file(self, session: CheckSession) -> Path:
         """Return the report's path; below the root, so that no file of the user is removed."""
@@ -90,7 +92,7 @@ class Pytest:
 
     _OPTIONS = (
         "-o", "junit_family=xunit2", "-p", "no:sugar",
-        "--verbosity=0", "--color=no", "--tb=short",
+        "--verbosity=0", "--color=no", "--tb=short", "--continue-on-collection-errors",
     )  # fmt: skip
     _EXITS: Mapping[int, str] = {
         3: "pytest had an internal error",
@@ -121,7 +123,8 @@ class Pytest:
             or self._find_interruption(report, ran)
             or self._find_disagreement(report, ran)
         )
-        return ParsedTests(tests, trouble or _find_contradiction(ran, tests))
+        unloaded = session.names.find_unloaded(report.cases)
+        return ParsedTests(tests, trouble or _find_contradiction(ran, tests), unloaded)
 
     def _find_disagreement(self, report: junit.JunitReport, ran: ProcessResult) -> str:
         """Return how the printed summary and the report differ, or ''; code that tampers with
@@ -149,6 +152,7 @@ class Pytest:
 class Unittest:
     """Unittest with our own runner, which writes each outcome at once, and a last line."""
 
+    _UNLOADED = "unittest.loader._FailedTest."
     _RAN = re.compile(rb"^Ran (\d+) tests? in ", re.MULTILINE)
 
     def build_command(self, session: CheckSession) -> list[str]:
@@ -181,7 +185,8 @@ class Unittest:
             return ParsedTests(
                 tests, f"it printed that it ran {int(printed[-1])} tests and reported {ended[1]}"
             )
-        return ParsedTests(tests, _find_contradiction(ran, tests))
+        unloaded = tuple(test for test in tests if test.startswith(self._UNLOADED))
+        return ParsedTests(tests, _find_contradiction(ran, tests), unloaded)
 
 
 DIALECTS: Mapping[CheckKind, CheckDialect] = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from punchlist.cli.show.layout import indent_text, render_bullets, render_heading
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
-from punchlist.views.summary import find_gaps
+from punchlist.views.summary import broken_checks, find_gaps
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,8 +26,9 @@ _OWN = "a tool of your own (analyzers.custom) looks at anything"
 
 def render_caveats(run: Run) -> "Iterator[RenderableType]":
     unchecked, notes = [*_suggest_analyzers(run)], [*_list_flags(run)]
+    above = set(broken_checks(run))  # these stand under the headline
     for gap in find_gaps(run):
-        if gap.about != "flag":
+        if gap.about != "flag" and gap not in above:
             lines = notes if gap.about in _NOTES else unchecked
             lines.append(f"{gap.what}: {gap.why}" if gap.why else gap.what)
     yield from _render_section("Not checked", unchecked, run)

@@ -15,7 +15,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
-from punchlist.views.summary import Numbers, summarize_run
+from punchlist.views.summary import Numbers, broken_checks, summarize_run
 from punchlist.views.words import format_dollars, format_duration, tokens
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def _render_title(run: Run, *, driven: bool) -> "Text":
         verdict, style = ": ".join(OUTCOME_WORDS[summary.outcome]), _STYLES[summary.outcome]
     name = (f"Run {run.id}", "bold")
     about = f" · {run.started.workflow_name} · {format_duration(run.active)} · "
-    return Text.assemble("\n", name, about, (verdict, style), f"\n{summary.headline}\n")
+    broken = "".join(f"{gap.what}: {gap.why}\n" for gap in broken_checks(run))
+    said = f"\n{summary.headline}\n"
+    return Text.assemble("\n", name, about, (verdict, style), said, (broken, "bold yellow"))
 
 
 def _render_tally(run: Run) -> "Table":

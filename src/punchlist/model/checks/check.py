@@ -48,6 +48,8 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: dict[str, TestOutcome] = {}
     output: str = ""
     trouble: str = ""
+    unloaded: tuple[str, ...] = ()
+    """Those of `tests` that are no tests: files or modules that could not be imported."""
 
     @property
     def green(self) -> bool:

@@ -3,6 +3,9 @@
 The search is a generator of trials. It is replayed from the ledger: feed it the recorded results
 and it names the next trial, so a killed search goes on where it was. With k culprits among n fixes
 it takes about k * log2(n) runs, nearly all of them limited to the tests that failed.
+
+Red is believed only where it comes back: with the fixes red, without them green, with them red
+again; and each culprit is seen red once more before it is blamed. What does not come back is noise.
 """
 
 from collections.abc import Generator, Sequence
@@ -16,14 +19,26 @@ class GroupTrial(Struct, frozen=True):
     batches: tuple[int, ...]
     only: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    repeat: bool = True
+    """Whether a red whole run is run again at once; False where the search itself repeats it."""
 
 
 class TrialResult(Struct, frozen=True):
-    """`trouble`: the run itself went wrong, so its test results mean nothing."""
+    """`trouble`: the run itself went wrong, so its test results mean nothing. `trial`: what was
+    run, if that is known.
+    """
 
     green: bool
     failing: tuple[str, ...] = ()
     trouble: str = ""
+    trial: GroupTrial | None = None
+
+    def answers(self, trial: GroupTrial) -> bool:
+        """Return whether this is a result of the trial, as far as is known."""
+        known = self.trial
+        return known is None or (
+            known.batches == trial.batches and bool(known.only) == bool(trial.only)
+        )
 
 
 class SearchResult(Struct, frozen=True):
@@ -35,7 +50,13 @@ class SearchResult(Struct, frozen=True):
     culprits: dict[int, tuple[str, ...]] = {}
     unstable: tuple[str, ...] = ()
     gave_up: str = ""
+    noise: bool = False
+    """Whether the checks were red, and green when they were run again with the same fixes."""
 
+
+NOISE = "the checks are red at one time and green at another with the same fixes"
+_MISLED = 1
+"""How often a search may begin again because a culprit was not red when it was tried once more."""
 
 Search = Generator[GroupTrial, TrialResult, SearchResult]
 
@@ -48,47 +69,69 @@ def search(
     pending = list(candidates)
     culprits: dict[int, tuple[str, ...]] = {}
     ignored = list(unstable)
+    misled, noise = 0, False
     while pending:
         result = yield GroupTrial((*good, *pending), ignored=tuple(ignored))
         if result.green:
             good += pending
             break
-        control = yield from _run_control(good, result.failing, tuple(ignored))
+        control = yield from _run_control(good, pending, result.failing, tuple(ignored))
         if isinstance(control, str):
             return SearchResult(tuple(good), culprits, tuple(ignored), gave_up=control)
+        if control.noise:
+            good, noise = [*good, *pending], True
+            break
         if control.unstable:
             ignored += control.unstable
             continue
         while not result.green:
-            culprit, broken = yield from _narrow_down(good, pending, control.only, tuple(ignored))
-            culprits[culprit] = broken or result.failing
-            pending.remove(culprit)
+            found = yield from _narrow_down(good, pending, control.only, tuple(ignored))
+            if found is None:
+                misled, noise = misled + 1, True
+                break
+            culprits[found.number] = found.broken or result.failing
+            pending.remove(found.number)
             if not (pending and control.only):
                 break
             result = yield GroupTrial((*good, *pending), only=control.only, ignored=tuple(ignored))
-    return SearchResult(tuple(good), culprits, tuple(ignored))
+        if misled > _MISLED:
+            return SearchResult(tuple(good), culprits, tuple(ignored), NOISE, noise)
+    return SearchResult(tuple(good), culprits, tuple(ignored), noise=noise)
 
 
 class _Control(Struct, frozen=True):
-    """Tests that fail without the suspects too, and tests to which trials may be limited."""
+    """Tests that fail without the suspects too, and tests to which trials may be limited.
+    `noise`: a whole run with the suspects was green when it was repeated.
+    """
 
     only: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
+    noise: bool = False
+
+
+class _Culprit(Struct, frozen=True):
+    number: int
+    broken: tuple[str, ...]
 
 
 def _run_control(
-    good: Sequence[int], failing: tuple[str, ...], ignored: tuple[str, ...]
+    good: Sequence[int], suspects: Sequence[int], failing: tuple[str, ...], ignored: tuple[str, ...]
 ) -> Generator[GroupTrial, TrialResult, _Control | str]:
-    """Test the tree without the suspects. A test is unstable only if it fails there in a whole run;
-    one that fails only alone is not tested alone. Return why the search must end, if it must.
+    """Test the tree without the suspects, and with them once more. A test is unstable only if it
+    fails without them in a whole run; one that fails, or passes, only alone is not tested alone.
+    Return why the search must end, if it must.
     """
+    both = (*good, *suspects)
     if failing:
         limited = yield GroupTrial(tuple(good), only=failing, ignored=ignored)
         if limited.green:
-            return _Control(only=failing)
+            again = yield GroupTrial(both, only=failing, ignored=ignored)
+            if not again.green:
+                return _Control(only=failing)
     whole = yield GroupTrial(tuple(good), ignored=ignored)
     if whole.green:
-        return _Control()
+        again = yield GroupTrial(both, ignored=ignored, repeat=False)
+        return _Control(noise=again.green)
     fresh = tuple(test for test in whole.failing if test not in ignored)
     if whole.trouble or not fresh:
         trouble = f": {whole.trouble}" if whole.trouble else ""
@@ -98,33 +141,43 @@ def _run_control(
 
 def _narrow_down(
     good: Sequence[int], suspects: Sequence[int], only: tuple[str, ...], ignored: tuple[str, ...]
-) -> Generator[GroupTrial, TrialResult, tuple[int, tuple[str, ...]]]:
+) -> Generator[GroupTrial, TrialResult, _Culprit | None]:
     """Halve the suspects, which together turn `only` red on top of the green `good`, to one
-    culprit; return it and what it broke.
+    culprit; return it and what it broke, or None if it is not red when it is tried once more.
     """
     cleared = list(good)
     broken: tuple[str, ...] = ()
+    halved = len(suspects) > 1
     while len(suspects) > 1:
         half = suspects[: len(suspects) // 2]
-        result = yield GroupTrial((*cleared, *half), only=only, ignored=ignored)
+        result = yield GroupTrial((*cleared, *half), only=only, ignored=ignored, repeat=False)
         if result.green:
             cleared += half
             suspects = suspects[len(half) :]
         else:
             suspects, broken = half, result.failing
-    return suspects[0], broken
+    if halved:
+        sure = yield GroupTrial((*cleared, *suspects), only=only, ignored=ignored, repeat=False)
+        if sure.green:
+            return None
+        broken = sure.failing or broken
+    return _Culprit(suspects[0], broken)
 
 
 def replay_search(
     found: Search, results: Sequence[TrialResult]
 ) -> tuple[GroupTrial | SearchResult, int]:
-    """Return the search's next trial or its result after these results, and how many it used."""
+    """Return the search's next trial or its result after these results, and how many it used.
+
+    Results of other trials, which an earlier version of punchlist asked for, are passed over.
+    """
     used = 0
     try:
         trial = next(found)
         for result in results:
             used += 1
-            trial = found.send(result)
+            if result.answers(trial):
+                trial = found.send(result)
     except StopIteration as end:
         outcome: SearchResult = end.value
         return outcome, used

@@ -26,12 +26,21 @@ class ProofClass(StrEnum):
         return list(ProofClass).index(self)
 
 
+TESTED = frozenset({ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODUCED})
+"""Proofs for which tests ran."""
+
+
 class Proof(Struct, frozen=True, omit_defaults=True):
     """One observation in words, and the artifact with the evidence."""
 
     kind: ProofClass
     said: str
     artifact: str = ""
+
+
+def has_test(proofs: tuple[Proof, ...]) -> bool:
+    """Return whether a test ran for one of the proofs."""
+    return any(proof.kind in TESTED for proof in proofs)
 
 
 def strongest_proof(proofs: tuple[Proof, ...]) -> Proof | None:

@@ -189,6 +189,12 @@ class Baselined(Event, frozen=True, kw_only=True):
     """
     artifact: str = ""
     cached: bool = False
+    unloaded: tuple[str, ...] = ()
+    """Test files that could not be imported; they are no tests that failed."""
+    cause: str = ""
+    """Why tests could not be imported, or none passed, as the runner printed it."""
+    remedy: str = ""
+    """What the user can do so that the check can judge."""
 
 
 class Rechecked(Event, frozen=True, kw_only=True):
@@ -248,6 +254,8 @@ class Verified(Event, frozen=True, kw_only=True):
     """Why no check judged, if none did."""
     unstable: tuple[str, ...] = ()
     """Tests that fail without any fix, too."""
+    noise: bool = False
+    """Whether the checks were red, and green when they were run again with the same fixes."""
 
 
 class Landed(Struct, frozen=True):

@@ -51,7 +51,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             flaky = run.checks.flaky.union(*(verdict.flaky for verdict in event.verdicts))
             return replace(run, checks=replace(run.checks, flaky=flaky))
         case ev.Verified():
-            checks = replace(run.checks, unverified=event.unverified)
+            noise = run.checks.noise or event.noise
+            checks = replace(run.checks, unverified=event.unverified, noise=noise)
             return replace(run, work=replace(run.work, verified=event), checks=checks)
         case ev.Committed():
             return _committed(run, event)

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from punchlist.model.item.item import Status
+from punchlist.model.item.proof import has_test
 from punchlist.model.ledger.run import Run
 
 
@@ -44,4 +45,6 @@ def _has_full_review(run: Run) -> bool:
 def _has_unjudged_fixes(run: Run) -> bool:
     """Whether fixes landed that no check could judge."""
     allowed = run.started.checks and run.started.checks_allowed
-    return bool(run.landing.landed and run.checks.unverified and allowed)
+    fixed = run.find_items(Status.FIXED)
+    tested = bool(fixed) and all(has_test(item.proofs) for item in fixed)
+    return bool(run.landing.landed and run.checks.unverified and allowed and not tested)

@@ -139,6 +139,8 @@ class Checking(Struct, frozen=True, kw_only=True):
     flaky: frozenset[str] = frozenset()
     absent_judges: dict[str, str] = {}
     """By agent: why it gave no verdict on fixes that it was to judge."""
+    noise: bool = False
+    """The checks were red, and green when they were run again with the same fixes."""
 
 
 class FilingRecord(Struct, frozen=True, kw_only=True):

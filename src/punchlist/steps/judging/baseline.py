@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from punchlist.model.checks.check import Check, CheckResult, TestOutcome
 from punchlist.model.checks.coverage import find_families
+from punchlist.model.checks.failure_cause import find_cause, find_python, suggest_remedy
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
@@ -32,6 +33,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     sentinel: str = ""
     judges: tuple[str, ...] = ()
     runs: int = 1
+    cause: str = ""
+    remedy: str = ""
 
 
 async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
@@ -46,7 +49,9 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     # A failure may be temporary; in the cache it would excuse every fix that breaks that test.
     if not kept and not known.unusable and known.result.green:
         world.cache.put(key, msgspec.json.encode(known))
-    outcomes = list(known.result.tests.values())
+    known = _require_passed_test(check, known)
+    tests, unloaded = known.result.tests, known.result.unloaded
+    outcomes = [outcome for test, outcome in tests.items() if test not in unloaded]
     artifact = world.artifacts.write(_artifact_name(check), msgspec.json.encode(known.result))
     return Baselined(
         check=check.name,
@@ -59,6 +64,9 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
         judges=known.judges,
         artifact=artifact,
         cached=bool(kept),
+        unloaded=unloaded,
+        cause=known.cause,
+        remedy=known.remedy,
         usage=Usage() if kept else Usage(seconds=world.clock() - began, checks=known.runs),
     )
 
@@ -81,19 +89,52 @@ async def _measure_check(check: Check, world: World) -> Measurement:
         result, runs = await _rerun_failing(check, tree, world)
     known = Measurement(result=result, runs=runs)
     if result.trouble:
-        return replace(known, unusable=f"on the base, {result.trouble}")
+        return _add_cause(check, replace(known, unusable=f"on the base, {result.trouble}"))
     if not result.green and not result.tests:
         why = f"exits {result.exit_code} on the base and tells nothing per test"
-        return replace(known, unusable=why)
+        return _add_cause(check, replace(known, unusable=why))
     return await _plant_sentinels(check, kinds, known, world)
 
 
+def _require_passed_test(check: Check, known: Measurement) -> Measurement:
+    """Return the measurement as unusable if it lists tests and none of them passed.
+
+    `judges` stays: such a check can still be seen to turn from red to green.
+    """
+    result = known.result
+    if result.trouble or not result.tests or TestOutcome.PASSED in result.tests.values():
+        return _add_cause(check, known) if result.unloaded else known
+    real = {test: seen for test, seen in result.tests.items() if test not in result.unloaded}
+    counts = {
+        "could not be loaded": len(result.unloaded),
+        "failed": list(real.values()).count(TestOutcome.FAILED),
+        "skipped": list(real.values()).count(TestOutcome.SKIPPED),
+    }
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return _add_cause(check, replace(known, unusable=f"no test passed on the base ({said})"))
+
+
+def _add_cause(check: Check, known: Measurement) -> Measurement:
+    """Add what the runner printed as the cause, the Python it used, and the remedy."""
+    ran = TestOutcome.PASSED in known.result.tests.values() and not known.result.unloaded
+    cause = "" if ran else find_cause(known.result.output)
+    if known.unusable:
+        python = find_python(check.command)
+        used = f"; the Python used is {python}" if python and cause else ""
+        unusable = f"{known.unusable}: {cause}{used}" if cause else known.unusable
+        known = replace(known, unusable=unusable)
+    return replace(known, cause=cause, remedy=suggest_remedy(cause, check.command))
+
+
 async def _rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckResult, int]:
-    """Run the check; rerun failing tests, and the whole check if they pass alone. Return the result
-    and the number of runs.
+    """Run the check, once more if it is red and lists no test; rerun failing tests, and the whole
+    check if they pass alone. Return the result and the number of runs.
     """
     known = await world.checks.run(check, tree)
     runs = 1
+    if known.trouble or not (known.green or known.tests):
+        known = await world.checks.run(check, tree)
+        runs += 1
     for _ in range(_RERUNS):
         failing = failed_tests(known)
         if known.trouble or not failing:

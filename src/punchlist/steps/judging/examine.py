@@ -15,7 +15,7 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
 from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
-from punchlist.steps.judging.red_tests import rerun_red_tests
+from punchlist.steps.judging.red_tests import rerun_red_tests, run_cured_checks
 from punchlist.steps.judging.witness import (
     confirm_red,
     make_file_patch,
@@ -53,7 +53,7 @@ async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
     refuted, runs = "", 0
     noted: tuple[str, ...] = ()
     proofs: dict[int, tuple[Proof, ...]] = {}
-    for look in (_scan_text, _compare_code, _run_red_tests, _run_private_tests, _run_new_tests):
+    for look in _LOOKS:
         found = await look(case, run, world)
         refuted, noted, runs = found.refuted, (*noted, *found.noted), runs + found.runs
         proofs = {
@@ -115,6 +115,13 @@ async def _run_red_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Run the project's tests that fail on the tip and concern the findings."""
     said = await rerun_red_tests(case.items, case.patch, run, world)
     return ExamResult(said.stays, said.proofs, runs=said.runs)
+
+
+async def _run_red_checks(case: BatchCase, run: Run, world: World) -> ExamResult:
+    """Run the checks in which no test passed on the base; green now, they speak for the patch."""
+    proofs, runs = await run_cured_checks(case.patch, run, world)
+    found = {item.number: proofs for item in case.items} if proofs else {}
+    return ExamResult(proofs=found, runs=runs)
 
 
 async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
@@ -188,3 +195,13 @@ def _select_tests(case: BatchCase) -> Sequence[str]:
     words = ("def test", "TestCase", "test(", "it(", "func Test", "#[test]")
     texts = {path: case.seen.after[path] or "" for path in case.new_tests}
     return [path for path, text in texts.items() if any(word in text for word in words)]
+
+
+_LOOKS = (
+    _scan_text,
+    _compare_code,
+    _run_red_tests,
+    _run_red_checks,
+    _run_private_tests,
+    _run_new_tests,
+)

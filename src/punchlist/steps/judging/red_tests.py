@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.checks.check import Check
+from punchlist.model.checks.check import Check, TestOutcome
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.integrity.intent import Intent, find_intent
 from punchlist.model.integrity.related_tests import find_names, find_related
@@ -14,7 +14,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import failed_tests, load_baseline
+from punchlist.steps.judging.baseline import failed_tests, judge_view, load_baseline
 from punchlist.steps.judging.excused_tests import is_in_file
 from punchlist.steps.judging.witness import per_test_checks, run_test_file
 from punchlist.steps.support.wording import join_few
@@ -49,6 +49,24 @@ async def rerun_red_tests(
                 said = f"{names} ({check.name}): red before the fix, green with it"
                 proofs[number] = (Proof(ProofClass.WITNESSED, said),)
     return RedTestResult(proofs=proofs, runs=runs)
+
+
+async def run_cured_checks(patch: Patch, run: Run, world: World) -> tuple[tuple[Proof, ...], int]:
+    """Run, with the patch, the checks in which no test passed on the base. Return a proof for each
+    that is green now, and the number of runs.
+    """
+    proofs: list[Proof] = []
+    red = [check for check in per_test_checks(run) if run.checks.baselines[check.name].unusable]
+    for check in red:
+        async with world.trees.open_tree(
+            run.landing.tip, [patch], pristine=judge_view(world)
+        ) as tree:
+            result = await world.checks.run(check, tree)
+        passed = len(result.find_tests(TestOutcome.PASSED))
+        if result.green and passed:
+            said = f"{check.name}: {passed} tests pass with the fix; none passed on the base"
+            proofs.append(Proof(ProofClass.CHECKED, said))
+    return tuple(proofs), len(red)
 
 
 async def _find_red_tests(

@@ -16,6 +16,8 @@ from punchlist.steps.judging.baseline import judge_view, load_baseline, usable_c
 from punchlist.steps.judging.excused_tests import find_excused
 
 RERUNS = 2
+_TROUBLED = 2
+"""Runs of which the last one is believed if it only had trouble, such as a time-out."""
 
 
 class Try(Struct, frozen=True):
@@ -51,9 +53,10 @@ async def run_trial(task: Try, run: Run, world: World) -> Tried:
 
 
 async def _run_check(check: Check, tree: Tree, trial: GroupTrial, world: World) -> CheckVerdict:
-    """Run the check; if a whole run is red, rerun it whole up to RERUNS times.
+    """Run the check; if a whole run is red, rerun it whole up to RERUNS times, or once if it had
+    trouble.
 
-    A limited run is not repeated: its failure was confirmed before.
+    A limited run is not repeated: the search itself does that.
     """
     before = load_baseline(check, world)
     only, ignored = frozenset(trial.only), frozenset(trial.ignored)
@@ -62,7 +65,9 @@ async def _run_check(check: Check, tree: Tree, trial: GroupTrial, world: World) 
         result = await world.checks.run(check, tree, only=trial.only)
         verdict = compare_results(result, before, only=only, ignored=ignored)
         verdicts.append(verdict)
-        if verdict.passed or only or verdict.trouble:
+        if verdict.passed or only or not trial.repeat:
+            break
+        if verdict.trouble and len(verdicts) >= _TROUBLED:
             break
     return merge_verdicts(verdicts)
 
@@ -70,12 +75,15 @@ async def _run_check(check: Check, tree: Tree, trial: GroupTrial, world: World) 
 def merge_verdicts(seen: Sequence[CheckVerdict]) -> CheckVerdict:
     """Return the last of several whole runs; tests that failed in all fail, in some are flaky."""
     last = seen[-1]
-    failed = [frozenset(said.failing) for said in seen]
+    if last.trouble:
+        return replace(last, runs=len(seen))
+    failed = [frozenset(said.failing) for said in seen if not said.trouble]
     always = frozenset.intersection(*failed)
     flaky = tuple(sorted(frozenset.union(*failed) - always))
     if last.passed and len(seen) > 1:
         why = "red, and green when run again"
         if flaky:
             why = f"{len(flaky)} flaky tests passed when everything was run again"
-        return replace(last, why=why, flaky=flaky, runs=len(seen))
+        first = f"{last.check} as a whole ({seen[0].why})"
+        return replace(last, why=why, flaky=flaky or (first,), runs=len(seen))
     return replace(last, failing=tuple(sorted(always or failed[-1])), flaky=flaky, runs=len(seen))

@@ -13,7 +13,7 @@ from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.world import World
-from punchlist.steps.judging.baseline import failed_tests, judge_view, load_baseline, usable_checks
+from punchlist.steps.judging.baseline import allowed_checks, failed_tests, judge_view, load_baseline
 from punchlist.steps.judging.excused_tests import is_in_file
 
 _TELLING = frozenset({CheckKind.PYTEST, CheckKind.UNITTEST, CheckKind.JUNIT})
@@ -62,8 +62,14 @@ class Witness(Struct, frozen=True):
 
 
 def per_test_checks(run: Run) -> tuple[Check, ...]:
-    """Return the usable checks that report each test."""
-    return tuple(check for check in usable_checks(run) if check.kind in _TELLING)
+    """Return the checks that report each test and were seen to notice a planted failure, also
+    those in which no test passed on the base: a test that turns green in them counts.
+    """
+    baselines = run.checks.baselines
+    noticing = {name for name, seen in baselines.items() if not seen.unusable or seen.judges}
+    return tuple(
+        check for check in allowed_checks(run) if check.kind in _TELLING and check.name in noticing
+    )
 
 
 async def run_test_file(

@@ -162,13 +162,14 @@ def _make_tool_batch(patch: Patch, items: list[Item], protected: Protected) -> B
     lead = items[0].current
     name = f"{lead.rule}: {lead.title}" if lead.rule else lead.title
     judges = [protected.holds(path) for path in patch.paths]
+    offered = [item.current.fix.safety for item in items if item.current.fix]
     return Batch(
         number=0,
         items=tuple(item.number for item in items),
         fixer="edits",
         title=name,
         paths=patch.paths,
-        safety=lead.fix.safety if lead.fix else Safety.SAFE,
+        safety=max(offered, key=list(Safety).index, default=Safety.SAFE),
         protected=any(judges),
         mixed=any(judges) and not all(judges),
         patch=patch,

@@ -1,0 +1,65 @@
+"""The cause of a check that could run nothing is read from what its runner printed."""
+
+import pytest
+
+from punchlist.model.checks.failure_cause import find_cause, find_python, suggest_remedy
+
+PY = ("/opt/my env/bin/python3.12", "-m", "pytest")
+
+
+@pytest.mark.parametrize(
+    ("output", "cause", "remedy"),
+    [
+        (
+            ("slug.py:3: in <module>\n    import unidecode\nE   ModuleNotFoundError: No module named 'unidecode'\n\n"
+            "During handling of the above exception, another exception occurred:\n"
+            "E   ModuleNotFoundError: No module named 'text_unidecode'\n"
+            "ERROR test.py - ModuleNotFoundError: No module named 'text_unidecode'\n"),
+            "ModuleNotFoundError: No module named 'text_unidecode'",
+            "'/opt/my env/bin/python3.12' -m pip install -e .",
+        ),
+        (
+            ("ImportError while loading conftest '/w/conftest.py'.\nconftest.py:1: in <module>\n"
+            "    import hypothesis\nE   ModuleNotFoundError: No module named 'hypothesis'\n"),
+            "ModuleNotFoundError: No module named 'hypothesis'",
+            "pip install",
+        ),
+        ("/usr/bin/python3: No module named pytest\n", "No module named pytest", "pip install"),
+        (
+            ("ImportError: Failed to import test module: test_a\nTraceback (most recent call last):\n"
+            "ImportError: cannot import name 'Mapping' from 'collections'\n"),
+            "ImportError: cannot import name 'Mapping' from 'collections'",
+            "pip install",
+        ),
+        (
+            "ERROR: usage: python -m pytest [options]\npython -m pytest: error: unrecognized arguments: --cov=app\n",
+            "error: unrecognized arguments: --cov=app",
+            "pip install",
+        ),
+        ("E       fixture 'mocker' not found\n", "fixture 'mocker' not found", "pip install"),
+        (
+            "node:internal/modules/cjs/loader:1147\n  throw err;\nError: Cannot find module 'vitest'\n",
+            "Error: Cannot find module 'vitest'",
+            "npm ci",
+        ),
+        ("sh: 1: vitest: not found\n", "vitest: not found", "install the program"),
+        (
+            "  File 'a.py', line 3\nE   SyntaxError: invalid syntax\n",
+            "SyntaxError: invalid syntax",
+            "-m pytest'",
+        ),
+        ("all is said and nothing is told\n", "", "[[checks]]"),
+    ],
+)  # fmt: skip
+def test_the_most_telling_error_is_the_cause_and_has_a_remedy(output, cause, remedy):
+    assert find_cause(output) == cause
+    command = PY if "'" not in remedy or "opt" in remedy else ("sh", "-c", "python -m pytest")
+    assert remedy in suggest_remedy(cause, command)
+
+
+@pytest.mark.parametrize(
+    ("command", "python"),
+    [(PY, PY[0]), (("pypy3", "-m", "pytest"), "pypy3"), (("pytest",), ""), (("make", "test"), "")],
+)
+def test_the_python_of_a_command_is_the_one_it_names(command, python):
+    assert find_python(command) == python
