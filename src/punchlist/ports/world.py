@@ -44,5 +44,9 @@ class World:
     clock: Callable[[], float]
     crew: Crew = field(default_factory=Crew)
     comparer: Comparer | None = None
+    unsuppressed: Mapping[str, Analyzer] = field(default_factory=dict)
+    """The analyzers that can switch their suppressions off, with these switched off."""
+    undeclared: frozenset[str] = frozenset()
+    """Analyzers of which nothing says how they are silenced."""
     answered: Callable[[str], bool] = _never
     """Whether an agent's answer under this label is kept from before a kill."""

@@ -105,6 +105,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Ids of findings that can be fixed together, as their reviewer says."""
     looked_over: dict[str, tuple[str, ...]] = {}
     """By agent: files of the change it was neither shown nor seen to open in its last review."""
+    unproven: dict[str, str] = {}
+    """By analyzer: why its silence about agents' fixes was no proof."""
 
 
 class Landing(Struct, frozen=True, kw_only=True):
