@@ -96,7 +96,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     @property
     def protected(self) -> Protected:
         """`protect`, and what steers the user's own tools."""
-        own = (pattern for tool in self.analyzers.custom for pattern in tool.steered_by)
+        own = (pattern for tool in self.analyzers.custom for pattern in tool.steering)
         return replace(self.protect, configuration=(*self.protect.configuration, *own))
 
     def build_checks(self, origin: str) -> tuple[Check, ...]:

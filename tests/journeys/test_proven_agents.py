@@ -134,6 +134,21 @@ def test_what_a_fixer_put_off_is_no_burden_for_what_it_fixed_beside_it(bench):
     )
 
 
+def test_a_fix_that_satisfies_the_analyzer_lands_though_no_answer_differs(bench):
+    code = (
+        "def level(text):\n    try:\n        return int(text)\n    except ValueError:\n"
+        '        raise KeyError("no level")\n'
+    )
+    bench.repo.commit({"shop/names.py": code}, "an error that hides another")
+    raised = {"path": "shop/names.py", "replace": 'level")', "with": 'level") from None'}
+    cured = {"when": "B904", "edits": [raised], "outcome": {"outcome": "fixed", "explanation": "x"}}
+    bench.play(CLEAN, fixer(cured), scores(F001=95))
+    run = bench.run(flags={"analyzers.select": "B904"})
+    (item,) = run.items.values()
+    assert [attempt.fact for attempt in item.attempts] == [Fact.SAID_FIXED, Fact.COMMITTED]
+    assert {ProofClass.RECHECKED, ProofClass.CHECKED} <= kinds(item)
+
+
 def test_without_an_agent_the_analyzers_do_it_alone(bench):
     bench.play(agents=())
     run = bench.run()

@@ -52,5 +52,9 @@ class World:
     """Which of the files the named analyzer looks at."""
     unreviewed: tuple[str, ...] = ()
     """Patterns of files that need no reviewer, as the user's settings say."""
+    unsuppressed: Mapping[str, Analyzer] = field(default_factory=dict)
+    """The analyzers that can switch their suppressions off, with these switched off."""
+    undeclared: frozenset[str] = frozenset()
+    """Analyzers of which nothing says how they are silenced."""
     answered: Callable[[str], bool] = _never
     """Whether an agent's answer under this label is kept from before a kill."""

@@ -268,7 +268,8 @@ def _find_batch_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
     judges = find_judges(_judged_paths(batch), run.checks.baselines)
     numbers = (item,) if batch.uses_agent else batch.items
     reporters = {finding.source for number in numbers for finding in run.items[number].sighted}
-    tools = sorted(reporters.intersection(run.started.reviewers))
+    unproven = rechecked.unproven if rechecked is not None and batch.uses_agent else {}
+    tools = sorted(reporters.intersection(run.started.reviewers).difference(unproven))
     if rechecked is not None and batch.number in rechecked.silent and tools:
         said = f"no longer reported by {', '.join(tools)}"
         if batch.number in rechecked.followed_by:

@@ -207,6 +207,9 @@ def _silent_reviewers(run: Run) -> Iterator[Gap]:
     for review in reviews.values():
         if review.skipped and not review.failed:
             yield Gap("reviewer", f"{review.reviewer} did not look", review.skipped)
+    for name, why in sorted(run.reviewing.unproven.items()):
+        what = f"That {name} no longer reports what an agent fixed proves nothing"
+        yield Gap("reviewer", what, why)
 
 
 def _overlooked_files(run: Run) -> Iterator[Gap]:

@@ -8,7 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from punchlist.adapters.analyzers.registry import ANALYZERS, build_analyzers, detect_analyzers
+from punchlist.adapters.analyzers.registry import (
+    ANALYZERS,
+    build_analyzers,
+    build_unsuppressed,
+    detect_analyzers,
+)
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, chunk_files
 from punchlist.adapters.analyzers.tools.custom import CustomTool
@@ -98,6 +103,25 @@ def test_ruff_and_bandit_answer_through_the_same_port(grown):
     for name, analyzer in build_analyzers(AnalyzerSettings(enabled=("ruff", "bandit"))).items():
         analysis = asyncio.run(analyzer.analyze(tree, None))
         assert {f.source for f in analysis.findings} == {name}
+
+
+def test_tools_that_can_report_what_comments_hide_do_so_when_asked(grown):
+    """Where a new version of a tool calls the option something else, this fails."""
+    tree = grown({"a.py": f"# ruff: file-ignore[F401]\n{CODE.rstrip()}  # nosec\n"})
+    code = "import sys; print(f'{sys.argv[2]}:1: error: {sys.argv[1]}')"
+    mine = own(code, then=("{files}",), unsuppressed=("--all",))
+    settings = AnalyzerSettings(custom=(mine, CustomTool(name="deaf", command=("deaf",))))
+    names = ("ruff", "bandit", "mine", "deaf", "gone", "mypy")
+    loud, bare = build_analyzers(settings, None, names), build_unsuppressed(settings, None, names)
+    assert list(bare) == ["ruff", "bandit", "mine"]
+    heard = {name: asyncio.run(bare[name].analyze(tree, None)) for name in bare}
+    assert not any(said.failed for said in heard.values())
+    assert "F401" in {finding.rule for finding in heard["ruff"].findings}
+    assert "B307" in {finding.rule for finding in heard["bandit"].findings}
+    assert [(f.spot.path, f.title) for f in heard["mine"].findings] == [("a.py", "--all")]
+    for name in ("ruff", "bandit"):
+        before = asyncio.run(loud[name].analyze(tree, None)).findings
+        assert not {"F401", "B307"} & {finding.rule for finding in before}
 
 
 def test_a_tool_of_the_users_own_gets_the_files_it_wants(grown):

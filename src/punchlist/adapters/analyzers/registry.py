@@ -74,6 +74,15 @@ def suppressions_of(settings: AnalyzerSettings) -> Suppressions:
     return Suppressions(tuple(dict.fromkeys(each for tool in tools for each in tool.suppressed_by)))
 
 
+def undeclared_analyzers(settings: AnalyzerSettings) -> frozenset[str]:
+    """Return the analyzers of which nothing says how they are silenced."""
+    tools = [make(settings, Kit()) for make in ANALYZERS.values()]
+    tools += [Custom(tool) for tool in settings.custom]
+    return frozenset(
+        tool.name for tool in tools if not tool.unsuppressed and not tool.suppressed_by
+    )
+
+
 class DetectedTool(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A tool's command and version; both empty if it is not installed."""
 
@@ -128,6 +137,21 @@ def list_files_seen(
     """Return those of the files that the named analyzer looks at."""
     analyzer = analyzers.get(name)
     return analyzer.select_files(tree, paths) if isinstance(analyzer, CommandAnalyzer) else ()
+
+
+def build_unsuppressed(
+    settings: AnalyzerSettings, kit: Kit | None = None, names: Iterable[str] = ()
+) -> dict[str, Analyzer]:
+    """Return those of the analyzers that can switch suppressions off, with these switched off."""
+    kit = replace(kit or Kit(), timeout=settings.timeout)
+    own = {tool.name: Custom(tool) for tool in settings.custom}
+    known = [name for name in names if name in own or name in ANALYZERS]
+    tools = [own.get(name) or _make_builtin(name, settings, kit) for name in known]
+    return {
+        tool.name: CommandAnalyzer(tool.without_suppressions(), kit)
+        for tool in tools
+        if tool.unsuppressed
+    }
 
 
 async def detect_analyzers(

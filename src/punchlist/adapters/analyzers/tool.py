@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -95,6 +96,8 @@ class AnalyzerTool:
     """Patterns of its configuration files: the base's are used, and fixers may not edit them."""
     suppressed_by: tuple[str, ...]
     """Regular expressions of the comments that silence it."""
+    unsuppressed: tuple[str, ...] = ()
+    """Arguments with which it reports also what comments silence; () if it knows none."""
     exits = frozenset({0, 1})
     """With these codes the report is whole; any other is a failure."""
     whole = False
@@ -116,6 +119,12 @@ class AnalyzerTool:
         """`asked`: enabled by name, so it runs even in a project that does not configure it."""
         self.args = tuple(args)
         self.asked = asked
+
+    def without_suppressions(self) -> "AnalyzerTool":
+        """Return the same tool, run with the arguments that switch its suppressions off."""
+        bare = copy(self)
+        bare.args = (*self.args, *self.unsuppressed)
+        return bare
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         return kit.find_program(self.name)

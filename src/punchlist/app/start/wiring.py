@@ -4,7 +4,13 @@ import time
 from functools import partial
 from pathlib import Path
 
-from punchlist.adapters.analyzers.registry import build_analyzers, list_files_seen, suppressions_of
+from punchlist.adapters.analyzers.registry import (
+    build_analyzers,
+    build_unsuppressed,
+    list_files_seen,
+    suppressions_of,
+    undeclared_analyzers,
+)
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.compare import Comparison
@@ -41,13 +47,16 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     agents = RunAgents(started.crew, settings, folder, artifacts)
     files = dict(zip(started.documents, started.document_files, strict=True))
     hidden = (workshop.folder.parents[1],)
+    kit = Kit(checkout=checkout)
     # Those the run began with: one that is not installed any more reports that.
-    analyzers = build_analyzers(settings.analyzers, Kit(checkout=checkout), started.reviewers)
+    analyzers = build_analyzers(settings.analyzers, kit, started.reviewers)
     return World(
         change=started.change,
         trees=trees,
         repository=GitRepository(workshop, trees, when=int(run.started_at)),
         analyzers=analyzers,
+        unsuppressed=build_unsuppressed(settings.analyzers, kit, started.reviewers),
+        undeclared=undeclared_analyzers(settings.analyzers),
         files_seen=partial(list_files_seen, analyzers),
         unreviewed=settings.analyzers.unreviewed,
         documents={

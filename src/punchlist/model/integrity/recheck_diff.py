@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
+from punchlist.model.integrity.new_comments import strip_new_comments
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
@@ -38,7 +39,9 @@ class RecheckDiff:
         batches: Sequence[Batch],
         before: Mapping[str, str],
         after: Sequence[Finding],
+        standing: Sequence[Finding] | None = None,
     ) -> None:
+        """`standing`: the findings that were there before; those of items not aimed at, if None."""
         self._run = run
         self._batches = {batch.number: batch for batch in batches}
         # What the fixer did, not what was planned: they need not be the same.
@@ -56,6 +59,8 @@ class RecheckDiff:
             for item in items
             for key in self._item_keys(item)
         }
+        self._standing = self._list_standing() if standing is None else standing
+        self._after = after
         self._news = tuple(self._find_new(after))
 
     def find_guilty(self, *, wide: bool) -> dict[int, str]:
@@ -70,6 +75,37 @@ class RecheckDiff:
                 if self._is_worse(news.finding, self._batches[number]):
                     found.setdefault(number, f"brings about {_format_finding(news.finding)}")
         return found
+
+    def find_hiding(self) -> dict[int, str]:
+        """Return batches with which a finding is there, and reported only with suppressions off."""
+        seen, new = Counter(map(_message_key, self._after)), Counter[tuple[str, str, str]]()
+        new.update(_message_key(news.finding) for news in self._news)
+        moved = Counter(map(_message_key, self._standing)) - (seen - new)
+        found: dict[int, str] = {}
+        for news in self._news:
+            aimed, message = self._aimed.get(news.key), _message_key(news.finding)
+            if aimed is None and moved[message] > 0:
+                moved[message] -= 1  # what was hidden before was moved, with what hides it
+                continue
+            why = f"{news.finding.source} reports {_format_finding(news.finding)}"
+            why = f"hides a finding instead of fixing it: with its suppressions off, {why}"
+            for number in [aimed] if aimed is not None else self._blame_hiders(news):
+                found.setdefault(number, why)
+        return found
+
+    def _blame_hiders(self, news: NewFinding) -> Sequence[int]:
+        """Return the batches that wrote there, else those in the file that add comments, else all
+        in the file.
+        """
+        path = news.finding.spot.path
+        touching = self._touching.get(path) or tuple(self._patches)
+        hiders = [number for number in touching if self._adds_comments(number, path)]
+        return news.owners or hiders or touching
+
+    def _adds_comments(self, number: int, path: str) -> bool:
+        before = self._before.get(path, "")
+        after = apply_splices(before, self._patches[number].file_splices(path, before))
+        return strip_new_comments(path, before, after) != after
 
     def follow_ups(self) -> dict[int, tuple[str, ...]]:
         """Return by batch what it causes that is no worse and has a fix."""
@@ -93,7 +129,7 @@ class RecheckDiff:
 
     def _find_new(self, after: Sequence[Finding]) -> Iterator[NewFinding]:
         places = {path: self._map_file(path) for path in self._before}
-        standing = self._list_standing()
+        standing = self._standing
         known = Counter(_make_key(finding, finding.spot.line or 0) for finding in standing)
         moved = [finding for finding in standing if finding.spot.path in places]
         carried = Counter(

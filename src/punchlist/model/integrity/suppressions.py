@@ -10,13 +10,23 @@ from msgspec import Struct
 
 from punchlist.model.finding.python_source import parse_python, syntax_error
 
+_LEAD = r"(?:#|//|/\*|--|<!--)\s*"
+_OFF = "(?:ignore|disable|skip|suppress)"
+_TOOLS = (
+    "(?:yamllint|markdownlint|rubocop|stylelint|tflint|tfsec|checkov|codespell|cspell|swiftlint"
+    "|ktlint|sqlfluff)"
+)
 _OTHERS = (
     r"#\s*(?:pylint:\s*disable|pragma:\s*no\s*cover|fmt:\s*(?:off|skip))",
     r"(?://|/\*)\s*(?:@?ts-ignore|@ts-expect-error|@ts-nocheck|nolint|prettier-ignore|NOSONAR)",
+    rf"{_LEAD}[\w-]+(?::\s*|\s+(?:global\s+)?|-)(?:\w+-)?{_OFF}[\w-]*\s*[=\[]",
+    rf"{_LEAD}{_TOOLS}[\s:-]+(?:{_OFF}|off|noqa)",
     r"#!?\[allow\(|@SuppressWarnings",
     r"@pytest\.mark\.(?:skip|xfail)|@unittest\.skip|pytest\.skip\(",
 )
-"""What silences test runners and tools that are no analyzers here."""
+"""What silences test runners and tools that are no analyzers here, also in spellings that many
+tools share: `# tool ignore=RULE`, `// tool:disable[RULE]`.
+"""
 
 _PYTHON = (".py", ".pyi")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -172,9 +172,7 @@ class Attempted(Event, frozen=True, kw_only=True):
 
 
 class Baselined(Event, frozen=True, kw_only=True):
-    """A check's result on the base. `unusable`: why it cannot judge (not found,
-    wrong code judged).
-    """
+    """A check's result on the base. `unusable`: why it cannot judge."""
 
     check: str
     exit_code: int | None = None
@@ -206,6 +204,8 @@ class Rechecked(Event, frozen=True, kw_only=True):
     failed: dict[int, str] = {}
     followed_by: dict[int, tuple[str, ...]] = {}
     """By batch: the lesser findings it causes, which have a fix of their own."""
+    unproven: dict[str, str] = {}
+    """By analyzer: why its silence about an agent's fix is no proof."""
 
 
 class Examined(Event, frozen=True, kw_only=True):

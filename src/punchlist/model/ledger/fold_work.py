@@ -46,7 +46,9 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             baselines = {**run.checks.baselines, event.check: event}
             return replace(run, checks=replace(run.checks, baselines=baselines))
         case ev.Rechecked():
-            return replace(run, work=replace(run.work, rechecked=event))
+            unproven = {**run.reviewing.unproven, **event.unproven}
+            reviewing = replace(run.reviewing, unproven=unproven)
+            return replace(run, work=replace(run.work, rechecked=event), reviewing=reviewing)
         case ev.Tried():
             flaky = run.checks.flaky.union(*(verdict.flaky for verdict in event.verdicts))
             return replace(run, checks=replace(run.checks, flaky=flaky))

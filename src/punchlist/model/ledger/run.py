@@ -114,6 +114,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Program files under review that no reviewer looked at."""
     left_out: int = 0
     """Program files that the user's settings leave out of the review."""
+    unproven: dict[str, str] = {}
+    """By analyzer: why its silence about agents' fixes was no proof."""
 
 
 class Landing(Struct, frozen=True, kw_only=True):

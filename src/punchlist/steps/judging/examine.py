@@ -36,6 +36,17 @@ class BatchCase(Struct, frozen=True):
     patch: Patch
     seen: Texts
     new_tests: tuple[str, ...]
+    settled: frozenset[int] = frozenset()
+    """Items that only analyzers reported, all of which are silent now, with suppressions off."""
+
+    @property
+    def intent(self) -> Intent:
+        """What the findings ask for; analyzers that are silent ask for no other behaviour."""
+        asked = find_intent(self.items)
+        rest = [item for item in self.items if item.number not in self.settled]
+        if asked is not Intent.CHANGE or find_intent(rest) is Intent.CHANGE:
+            return asked
+        return Intent.OPEN
 
 
 class ExamResult(Struct, frozen=True):
@@ -72,11 +83,26 @@ async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
     before = {path: await world.repository.text(tip, path) for path in patch.paths}
     seen = build_texts(patch, before)
     items = tuple(run.items[number] for number in run.claimed_items(batch))
-    return BatchCase(items, patch, seen, tuple(seen.find_tests(world.protected)))
+    tests = tuple(seen.find_tests(world.protected))
+    return BatchCase(items, patch, seen, tests, _find_settled(task.batch, items, run))
+
+
+def _find_settled(batch: int, items: Sequence[Item], run: Run) -> frozenset[int]:
+    """Return the items that only analyzers reported whose silence about the batch is a proof."""
+    rechecked = run.work.rechecked
+    if rechecked is None or batch not in rechecked.silent:
+        return frozenset()
+    proving = set(run.started.reviewers).difference(rechecked.unproven)
+    return frozenset(
+        item.number
+        for item in items
+        if all(finding.source in proving for finding in (*item.findings, *item.sighted))
+    )
 
 
 async def _scan_text(case: BatchCase, run: Run, world: World) -> ExamResult:
-    found = scan_patch(case.items, case.seen, world.protected, world.suppressions)
+    asking = [item for item in case.items if item.number not in case.settled]
+    found = scan_patch(case.items, case.seen, world.protected, world.suppressions, asking)
     return ExamResult(found.refuted, noted=found.noted)
 
 
@@ -90,7 +116,7 @@ async def _compare_code(case: BatchCase, run: Run, world: World) -> ExamResult:
         world.trees.open_tree(run.landing.tip, [case.patch]) as after,
     ):
         said = await world.comparer.compare(before, after, paths, words=join_words(case.items))
-    return judge_comparison(said, find_intent(case.items))
+    return judge_comparison(said, case.intent)
 
 
 def judge_comparison(said: CompareResult, wanted: Intent) -> ExamResult:

@@ -65,9 +65,16 @@ def build_texts(patch: Patch, before: dict[str, str | None]) -> Texts:
 
 
 def scan_patch(
-    items: Sequence[Item], seen: Texts, protected: Protected, suppressions: Suppressions
+    items: Sequence[Item],
+    seen: Texts,
+    protected: Protected,
+    suppressions: Suppressions,
+    asking: Sequence[Item] | None = None,
 ) -> ScanResult:
-    """Run all text checks, the most obvious first."""
+    """Run all text checks, the most obvious first. `asking`: the items that a patch without effect
+    cannot have fixed; all, if None.
+    """
+    asking = items if asking is None else asking
     about = {item.current.spot.path for item in items}
     tests = seen.find_tests(protected)
     judges = [
@@ -82,7 +89,7 @@ def scan_patch(
         or _find_silencing(seen, edited, suppressions)
         or _find_tricks(items, seen, edited)
         or _find_syntax_error(seen)
-        or _futility_reason(items, seen, edited)
+        or _futility_reason(asking, seen, edited)
         or _find_deletion(items, seen)
     )
     if refuted:
@@ -160,10 +167,10 @@ def _find_syntax_error(seen: Texts) -> str:
 
 
 def _futility_reason(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
-    """Return why the edits fix nothing (no change, only a suppression), or ''."""
+    """Return why the edits do nothing for these items (no change, only a suppression), or ''."""
     if not paths:
         return "only adds tests: nothing of what the finding is about changed"
-    if is_about_text(items):
+    if not items or is_about_text(items):
         return ""
     if all(_is_same(path, seen) for path in paths):
         return NO_OP

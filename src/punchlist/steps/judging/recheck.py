@@ -15,6 +15,7 @@ from punchlist.model.patch.patch import Patch, combine_patches
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
+from punchlist.steps.judging.silence import Look, look_without_suppressions
 from punchlist.steps.support.project_context import select_files
 
 NO_OP = "only comments, formatting or the names of locals would change"
@@ -37,11 +38,18 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     }
     left = [batch for batch in left if batch.number not in failed]
     follow: dict[int, tuple[str, ...]] = {}
+    unproven: dict[str, str] = {}
     for turn in range(TURNS + 2):
         findings, looks = await _run_analyzers(left, run, world)
         seen = RecheckDiff(run, left, before, findings)
         guilty = seen.find_guilty(wide=turn >= TURNS) | _find_unseen(left, run, looks)
         follow = seen.follow_ups()
+        if not guilty and left:
+            sources = [source for source, look in looks.items() if _is_complete(look)]
+            silence = await look_without_suppressions(
+                Look(left, before, findings, sources), run, world
+            )
+            guilty, unproven = silence.hiding, silence.unproven
         if not guilty:
             break
         failed |= guilty
@@ -51,11 +59,20 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
         left = []
     return Rechecked(
         passed=tuple(batch.number for batch in left),
-        silent=tuple(batch.number for batch in left if _find_targets(batch, run)),
+        silent=tuple(batch.number for batch in left if _is_proven(batch, run, unproven)),
         failed=failed,
         followed_by=follow,
+        unproven=unproven,
         usage=Usage(seconds=world.clock() - began),
     )
+
+
+def _is_proven(batch: Batch, run: Run, unproven: Mapping[str, str]) -> bool:
+    """Return whether an analyzer's silence about the batch is a proof. A tool's own edit that
+    adds a suppression is refused before, so its silence is one.
+    """
+    targets = _find_targets(batch, run)
+    return any(not batch.uses_agent or finding.source not in unproven for finding in targets)
 
 
 def _is_no_op(patch: Patch, before: Mapping[str, str]) -> bool:

@@ -113,6 +113,7 @@ class Bandit(AnalyzerTool):
     suffixes = (".py",)
     steered_by = (*_YAML, ".bandit", "pyproject.toml")
     suppressed_by = (r"#\s*nosec",)
+    unsuppressed = ("--ignore-nosec",)
     slow = True
     options = ("--format=json", "--quiet")
     parser = staticmethod(parse)

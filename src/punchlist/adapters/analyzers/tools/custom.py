@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import PurePosixPath
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,6 +47,16 @@ FORMATS: dict[str, Callable[[bytes, Sources, str], Analysis]] = {
     "ast-grep": ast_grep.parse,
 }
 FILES = "{files}"
+_INTERPRETERS = frozenset(
+    ("", "sh", "bash", "python", "python3", "node", "npx", "uv", "uvx", "pipx", "env", "make")
+)
+_USUAL = (
+    *(".{}" + end for end in ("", ".*", "rc", "rc.*", "ignore")),
+    *("{}" + end for end in ("rc", ".config.*", ".toml", ".yaml", ".yml", ".json", ".jsonc")),
+    *("{}" + end for end in (".cfg", ".ini", ".conf")),
+    ".config/{}*",
+)
+"""What a tool's own configuration file is usually called."""
 
 
 class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -62,11 +74,25 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     exits: tuple[int, ...] = (0, 1)
     """The exit codes with which its report is whole."""
     steered_by: tuple[str, ...] = ()
-    """Patterns of its configuration files: a change under review does not steer it."""
+    """Patterns of its configuration files, besides those that are named after it: a change under
+    review does not steer it.
+    """
     suppressed_by: tuple[str, ...] = ()
     """Regular expressions of the comments that silence it: a fix must not add any."""
     unsuppressed: tuple[str, ...] = ()
-    """Arguments with which it reports also what comments silence."""
+    """Arguments with which it reports also what comments silence. Without these and without
+    `suppressed_by`, its silence about an agent's fix is no proof.
+    """
+
+    @property
+    def steering(self) -> tuple[str, ...]:
+        """`steered_by`, and the usual names of a configuration file of this tool."""
+        names = {self.name, *self.command[:1], *_find_modules(self.command)}
+        known = {PurePosixPath(name).name for name in names}
+        usual = (
+            pattern.format(name) for name in sorted(known - _INTERPRETERS) for pattern in _USUAL
+        )
+        return tuple(dict.fromkeys((*self.steered_by, *usual)))
 
 
 class Custom(AnalyzerTool):
@@ -76,8 +102,9 @@ class Custom(AnalyzerTool):
         self._settings = settings
         self.name = settings.name
         self.suffixes = ("",)
-        self.steered_by = settings.steered_by
+        self.steered_by = settings.steering
         self.suppressed_by = settings.suppressed_by
+        self.unsuppressed = settings.unsuppressed
         self.exits = frozenset(settings.exits)
         self.whole = FILES not in settings.command
 
@@ -93,7 +120,8 @@ class Custom(AnalyzerTool):
         return not patterns or any(fnmatchcase(path, pattern) for pattern in patterns)
 
     def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        return tuple(program)
+        at = program.index(FILES) if FILES in program else len(program)
+        return (*program[:at], *self.args, *program[at:])
 
     def add_files(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
         return [part for word in head for part in (files if word == FILES else (word,))]
@@ -108,6 +136,15 @@ class Custom(AnalyzerTool):
         severity, _ = parse_severity(self._settings.severity)
         findings = tuple(replace(finding, severity=severity) for finding in analysis.findings)
         return replace(analysis, findings=findings)
+
+
+def _find_modules(command: Sequence[str]) -> tuple[str, ...]:
+    """Return what an interpreter is told to run: the word after `-m`, `npx` and the like."""
+    return tuple(
+        word
+        for before, word in pairwise(command)
+        if before == "-m" or (before in _INTERPRETERS and not word.startswith("-"))
+    )
 
 
 def _check_settings(settings: CustomTool) -> None:

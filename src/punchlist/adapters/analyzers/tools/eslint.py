@@ -135,6 +135,7 @@ class Eslint(AnalyzerTool):
     suffixes = (*SCRIPTS, ".vue", ".svelte", ".astro")
     steered_by = (".eslintrc*", "eslint.config.*", ".eslintignore", "package.json")
     suppressed_by = (r"(?://|/\*)\s*eslint-disable",)
+    unsuppressed = ("--no-inline-config",)
     borrows = ("node_modules",)
     options = ("--format=json", "--no-color", "--no-error-on-unmatched-pattern")
     parser = staticmethod(parse)

@@ -78,7 +78,11 @@ class Mypy(TypeChecker):
     name = "mypy"
     files = ("mypy.ini", ".mypy.ini")
     steered_by = (*files, "setup.cfg", "pyproject.toml")
-    suppressed_by = (r"#\s*type:\s*ignore", r"#\s*mypy:\s*(?:ignore|disable)")
+    suppressed_by = (
+        r"#\s*type:\s*ignore",
+        r"#\s*mypy:\s*(?:ignore|disable|allow)",
+        r"@(?:typing\.|t\.)?no_type_check",
+    )
     options = tuple(
         "--output=json --show-error-end --no-error-summary --no-incremental"
         " --cache-dir=/dev/null".split()

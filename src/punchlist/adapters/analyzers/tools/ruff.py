@@ -68,7 +68,12 @@ class Ruff(AnalyzerTool):
     name = "ruff"
     suffixes = (".py", ".pyi", ".pyw", ".ipynb")
     steered_by = ("ruff.toml", ".ruff.toml", "pyproject.toml")
-    suppressed_by = (r"#\s*(?:(?:ruff|flake8):\s*)?noqa", r"#\s*isort:\s*skip")
+    suppressed_by = (
+        r"#\s*(?:(?:ruff|flake8):\s*)?noqa",
+        r"#\s*ruff:\s*(?:ignore|disable|file-ignore)",
+        r"#\s*isort:\s*skip",
+    )
+    unsuppressed = ("--ignore-noqa",)
     exits = frozenset({0})
     # A project's own settings may say fix = true; an analyzer never writes.
     options = tuple(

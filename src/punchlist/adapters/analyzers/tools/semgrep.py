@@ -141,6 +141,7 @@ class Semgrep(AnalyzerTool):
     suffixes = ("",)  # which languages matter is in the rules
     steered_by = (".semgrep.yml", ".semgrep/**", ".semgrepignore")
     suppressed_by = (r"(?:#|//|/\*)\s*nosemgrep",)
+    unsuppressed = ("--disable-nosem",)
     options = tuple(
         "scan --json --quiet --metrics=off --disable-version-check --no-rewrite-rule-ids".split()
     )
