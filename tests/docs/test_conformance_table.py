@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "conformance.md"
 ROW = re.compile(
-    r"^\| (?P<number>[CL]\d+a?) \| (?P<behaviour>[^|]+) \| (?P<shown>[^|]+) \|$", re.MULTILINE
+    r"^\| (?P<number>[A-Z]\d+a?) \| (?P<behaviour>[^|]+) \| (?P<shown>[^|]+) \|$", re.MULTILINE
 )
 NAMED = re.compile(r"`(?P<file>[\w/]+\.py)::(?P<name>\w+)`")
 ROWS = {row["number"]: row["shown"] for row in ROW.finditer(TABLE.read_text("utf-8"))}
@@ -39,7 +39,7 @@ def absent(shown: str) -> list[str]:
 
 
 def test_every_behaviour_has_a_row():
-    assert list(ROWS) == [
+    assert [number for number in ROWS if number.startswith(("C", "L"))] == [
         "L1",
         "L2",
         *(f"C{n}" for n in range(1, 35)),

@@ -15,7 +15,7 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
 from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
-from punchlist.steps.judging.red_tests import rerun_red_tests
+from punchlist.steps.judging.red_tests import PartialCure, rerun_red_tests
 from punchlist.steps.judging.witness import (
     confirm_red,
     make_file_patch,
@@ -45,6 +45,8 @@ class ExamResult(Struct, frozen=True):
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: tuple[str, ...] = ()
     runs: int = 0
+    partial: dict[int, PartialCure] = {}
+    """Items of which a red test stayed red: nothing of this patch is their witness."""
 
 
 async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
@@ -53,6 +55,7 @@ async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
     refuted, runs = "", 0
     noted: tuple[str, ...] = ()
     proofs: dict[int, tuple[Proof, ...]] = {}
+    partial: dict[int, PartialCure] = {}
     for look in (_scan_text, _compare_code, _run_red_tests, _run_private_tests, _run_new_tests):
         found = await look(case, run, world)
         refuted, noted, runs = found.refuted, (*noted, *found.noted), runs + found.runs
@@ -60,11 +63,32 @@ async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
             item: (*proofs.get(item, ()), *found.proofs.get(item, ()))
             for item in {**proofs, **found.proofs}
         }
+        partial |= found.partial
         if refuted:
             break
+    else:
+        refuted, proofs = judge_partial(proofs, partial)
     spent = Usage(seconds=world.clock() - began, checks=runs)
     proofs = {} if refuted else proofs
     return Examined(batch=task.batch, refuted=refuted, proofs=proofs, noted=noted, usage=spent)
+
+
+def judge_partial(
+    proofs: Mapping[int, tuple[Proof, ...]], partial: Mapping[int, PartialCure]
+) -> tuple[str, dict[int, tuple[Proof, ...]]]:
+    """Take the witnesses of partly cured items away; return why the patch is refused, or '', and
+    the proofs that are left. A private test outweighs a red test of the project.
+    """
+    left = {
+        item: tuple(
+            proof
+            for proof in known
+            if item not in partial or proof.kind is not ProofClass.WITNESSED
+        )
+        for item, known in proofs.items()
+    }
+    alone = [cure.said for item, cure in partial.items() if not (cure.excused or left.get(item))]
+    return (alone[0] if alone else ""), left
 
 
 async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
@@ -114,7 +138,8 @@ def judge_comparison(said: CompareResult, wanted: Intent) -> ExamResult:
 async def _run_red_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Run the project's tests that fail on the tip and concern the findings."""
     said = await rerun_red_tests(case.items, case.patch, run, world)
-    return ExamResult(said.stays, said.proofs, runs=said.runs)
+    noted = tuple(f"no regression test proves it: {each.said}" for each in said.partial.values())
+    return ExamResult(said.stays, said.proofs, noted, said.runs, said.partial)
 
 
 async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
