@@ -6,6 +6,7 @@ from workbench import finding, fix, fixer, review, scores
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Examined
+from punchlist.views.item_words import unfixed_reason
 
 RED = (
     "import unittest\n\nfrom shop import prices\n\n\nclass Known(unittest.TestCase):\n"
@@ -55,3 +56,25 @@ def test_a_fix_without_a_line_must_turn_all_red_tests_of_the_file_green(bench):
     assert run.items[1].status is Status.FIXED
     reasons = [each.why for each in run.items[1].attempts if each.fact is Fact.REJECTED]
     assert "test_two stayed red" in reasons[1]
+
+
+def test_two_agents_that_agree_on_nothing_to_fix_do_not_stand_against_a_red_test(bench):
+    """`mean` has a red test. `page` has none, and what two agents agree on ends it."""
+    with_red_tests(bench)
+    bench.play(
+        review("mean", "page", times=1),
+        review(),
+        NO_TESTS,
+        fixer(
+            fix("mean", "contested", "callers never pass an empty list"),
+            fix("page", "contested", "pages are counted from 0"),
+        ),
+        scores(F001=95, F002=95),
+    )
+    run = bench.run()
+    by_file = {item.lead.spot.path: item for item in run.items.values()}
+    assert by_file["shop/pages.py"].status is Status.DISMISSED
+    contested = by_file["shop/prices.py"]
+    assert contested.status is Status.FILED
+    assert "tests.test_known.Known.test_nothing" in unfixed_reason(contested)
+    assert "callers never pass an empty list (agreed by robot" in contested.attempts[-2].evidence

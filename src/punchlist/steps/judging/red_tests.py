@@ -80,6 +80,25 @@ async def rerun_red_tests(
     return total
 
 
+async def find_contradictions(items: Sequence[Item], run: Run, world: World) -> dict[int, str]:
+    """Return by item the red tests that speak of it, of the project or private, in words: they
+    contradict an agent that says there is nothing to fix.
+    """
+    found = {
+        item.number: "a private test"
+        for item in items
+        if (known := run.by_item.reproductions.get(item.number)) is not None and known.red
+    }
+    for check in per_test_checks(run):
+        red = await find_red_tests(check, items, run, world)
+        others = await find_red_tests(check, _find_others(items, run), run, world) if red else {}
+        excused = frozenset(test for each in others.values() for test in each.tests)
+        for number, each in red.items():
+            if each.direct or not each.tests <= excused:
+                found[number] = join_few(sorted(each.tests))
+    return found
+
+
 def _judge_item(
     check: Check,
     item: int,
