@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from punchlist.model.checks.excerpt import excerpt
+from punchlist.model.checks.loads import Loads
 
 
 class CheckKind(StrEnum):
@@ -48,6 +49,8 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: dict[str, TestOutcome] = {}
     output: str = ""
     trouble: str = ""
+    loads: Loads = Loads()
+    """Known for whole runs only."""
 
     @property
     def green(self) -> bool:

@@ -14,6 +14,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
+from punchlist.steps.judging.judge_edits import find_judge_edits
 from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
 from punchlist.steps.judging.red_tests import PartialCure, rerun_red_tests
 from punchlist.steps.judging.witness import (
@@ -36,6 +37,10 @@ class BatchCase(Struct, frozen=True):
     patch: Patch
     seen: Texts
     new_tests: tuple[str, ...]
+    judged_by: tuple[str, ...] = ()
+    """Edited files that belong to the tests, because only the tests load them."""
+    intruder: str = ""
+    """Why a new file is refused: it would get in the way of the tests."""
 
 
 class ExamResult(Struct, frozen=True):
@@ -96,12 +101,16 @@ async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
     before = {path: await world.repository.text(tip, path) for path in patch.paths}
     seen = build_texts(patch, before)
     items = tuple(run.items[number] for number in run.claimed_items(batch))
-    return BatchCase(items, patch, seen, tuple(seen.find_tests(world.protected)))
+    subjects = frozenset(item.current.spot.path for item in items)
+    edits = await find_judge_edits(seen, subjects, run, world)
+    return BatchCase(items, patch, seen, tuple(seen.find_tests(world.protected)), *edits)
 
 
 async def _scan_text(case: BatchCase, run: Run, world: World) -> ExamResult:
-    found = scan_patch(case.items, case.seen, world.protected, world.suppressions)
-    return ExamResult(found.refuted, noted=found.noted)
+    found = scan_patch(
+        case.items, case.seen, world.protected, world.suppressions, loaded=case.judged_by
+    )
+    return ExamResult(found.refuted or case.intruder, noted=found.noted)
 
 
 async def _compare_code(case: BatchCase, run: Run, world: World) -> ExamResult:

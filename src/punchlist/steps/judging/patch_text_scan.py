@@ -65,15 +65,23 @@ def build_texts(patch: Patch, before: dict[str, str | None]) -> Texts:
 
 
 def scan_patch(
-    items: Sequence[Item], seen: Texts, protected: Protected, suppressions: Suppressions
+    items: Sequence[Item],
+    seen: Texts,
+    protected: Protected,
+    suppressions: Suppressions,
+    *,
+    loaded: Sequence[str] = (),
 ) -> ScanResult:
-    """Run all text checks, the most obvious first."""
+    """Run all text checks, the most obvious first. `loaded` are edited files that belong to the
+    tests because only they load them.
+    """
     about = {item.current.spot.path for item in items}
     tests = seen.find_tests(protected)
     judges = [
         path
         for path in seen.after
-        if (protected.holds(path) or matches_any(path, STEERS_AGENTS)) and path not in tests
+        if (protected.holds(path) or matches_any(path, STEERS_AGENTS) or path in loaded)
+        and path not in tests
     ]
     code = [path for path in seen.after if path not in judges and path not in tests]
     edited = [*judges, *code]
@@ -102,8 +110,8 @@ def _find_protected_edits(
     strange = [path for path in judges if any(item.current.spot.path != path for item in items)]
     if strange:
         return (
-            f"changes {join_few(strange)}: tests that are there, and what steers checks or agents,"
-            " are not the fixer's; put new tests into a new file"
+            f"changes {join_few(strange)}: tests that are there, what they load, and what steers"
+            " checks or agents are not the fixer's; put new tests into a new file"
         )
     if judges and code:
         return f"changes {join_few(judges)} together with the code it judges ({join_few(code)})"
