@@ -18,6 +18,8 @@ from punchlist.model.patch.unified_diff import render_diff
 from punchlist.ports.roles import Challenger, Exhibit, Judgement, RoleTask
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
+from punchlist.steps.judging.baseline import Measure, measure_baseline, unmeasured_checks
+from punchlist.steps.judging.red_tests import find_contradictions
 from punchlist.steps.support.batching import standing
 from punchlist.steps.support.canary_planting import run_canaries
 from punchlist.steps.support.project_context import find_answered, load_background
@@ -53,6 +55,8 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     missing = players is None and options.optional
     if not (batches or contested) or missing or run.work.challenged is not None:
         return ()
+    if contested and (unmeasured := select_pending(run, *unmeasured_checks(run))):
+        return unmeasured  # a red test may contradict what is contested
     task = JudgeFixes(batches, contested, options, f"{place} challenger")
     about = f"{players[0] if players else 'the challenger'} judges the fixes"
     return select_pending(run, Action("judge", task, about))
@@ -75,6 +79,7 @@ async def judge_fixes(task: JudgeFixes, run: Run, world: World) -> Challenged:
     scores = tuple(lowest_scores(score for each in answers for score in each.scores).values())
     agent = next((each.agent for each in answers if each.agent), "challenger")
     verdict = judge_batches(batches, run.items, scores, threshold, by=agent)
+    contests = await _judge_contests(task, scores, run, world, agent)
     return Challenged(
         scores=scores,
         threshold=threshold,
@@ -83,7 +88,7 @@ async def judge_fixes(task: JudgeFixes, run: Run, world: World) -> Challenged:
         agent=agent,
         transcript=next((each.transcript for each in answers if each.transcript), ""),
         canaries=canaries,
-        moves=(*verdict.moves, *_close_contested(task, scores, run, agent)),
+        moves=(*verdict.moves, *contests),
         usage=sum((each.usage for each in answers), spent),
     )
 
@@ -165,18 +170,36 @@ async def _build_exhibits(batches: Sequence[Batch], run: Run, world: World) -> l
     ]
 
 
-def _close_contested(
-    task: JudgeFixes, scores: Iterable[Score], run: Run, agent: str
-) -> Iterable[Move]:
-    """Yield moves that close the contested items whose contest another agent approves."""
-    known = lowest_scores(scores)
-    for number in task.contested:
-        score = known.get(number)
-        own = run.is_self_review("challenger", agent, run.items[number])
-        if score is not None and not own and score.approves(task.options.threshold):
-            agreed = f"agreed by {agent}: {score.feedback or score.score}"
-            why = f"{run.work.contested[number]} ({agreed})"
-            yield Move(number, Fact.CONTEST_AGREED, by=agent, why=why)
+async def _judge_contests(
+    task: JudgeFixes, scores: Iterable[Score], run: Run, world: World, agent: str
+) -> list[Move]:
+    """Return moves that close the contested items whose contest another agent approves, unless a
+    red test speaks of them.
+    """
+    known, threshold = lowest_scores(scores), task.options.threshold
+    agreed = {
+        number: known[number]
+        for number in task.contested
+        if number in known
+        and known[number].approves(threshold)
+        and not run.is_self_review("challenger", agent, run.items[number])
+    }
+    items = [run.items[number] for number in agreed]
+    against = await find_contradictions(items, run, world) if items else {}
+    moves: list[Move] = []
+    for number, score in agreed.items():
+        said = f"{run.work.contested[number]} (agreed by {agent}: {score.feedback or score.score})"
+        if number in against:
+            why = f"a red test speaks of it ({against[number]}), so there is something to fix"
+            moves.append(Move(number, Fact.EXCUSE_REFUSED, by="punchlist", why=why, evidence=said))
+        else:
+            moves.append(Move(number, Fact.CONTEST_AGREED, by=agent, why=said))
+    return moves
 
 
-VERB = Verb("another agent judges the fixes", Options, step, {JudgeFixes: judge_fixes})
+VERB = Verb(
+    "another agent judges the fixes",
+    Options,
+    step,
+    {Measure: measure_baseline, JudgeFixes: judge_fixes},
+)

@@ -1,4 +1,4 @@
-"""Tests of the project that were red before a fix: one that speaks of the finding must turn green, whatever is claimed."""
+"""Tests of the project that were red before a fix: all that speak of the finding must turn green, whatever is claimed."""
 
 import asyncio
 
@@ -7,10 +7,11 @@ import pytest
 from examination import UNITTEST, finding
 
 from punchlist.model.checks import check as checks
-from punchlist.model.item.proof import ProofClass
+from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Checking
-from punchlist.steps.judging.red_tests import rerun_red_tests
+from punchlist.steps.judging.examine import judge_partial
+from punchlist.steps.judging.red_tests import PartialCure, rerun_red_tests
 
 APP = "def mean(values):\n    return sum(values) / len(values)\n\n\ndef total(values):\n    return sum(values)\n"
 FIXED = APP.replace(
@@ -34,7 +35,8 @@ EMPTY = finding("mean() of an empty list crashes")
 def judged(bench):
     made = bench({"app.py": APP, "tests/test_app.py": TESTS}, check=UNITTEST, compare=False)
 
-    def told(*findings, changed, red=RED):
+    def told(*findings, changed, red=RED, claimed=None):
+        """`claimed` are the numbers of the items that the patch is said to fix; else it is all."""
         world = made.world
         outcomes = dict.fromkeys(red, checks.TestOutcome.FAILED)
         result = checks.CheckResult(check="unittest", exit_code=1, seconds=0, tests=outcomes)
@@ -43,7 +45,12 @@ def judged(bench):
         known = {"unittest": Baselined(check="unittest", failed=len(red), judges=(".py",))}
         run = msgspec.structs.replace(run, checks=Checking(baselines=known))
         return asyncio.run(
-            rerun_red_tests(tuple(run.items.values()), run.work.patches[1], run, world)
+            rerun_red_tests(
+                [each for n, each in run.items.items() if claimed is None or n in claimed],
+                run.work.patches[1],
+                run,
+                world,
+            )
         ), made.checks.runs
 
     return told
@@ -78,3 +85,49 @@ def test_who_only_tidies_up_need_not_cure_anything(judged):
 def test_a_finding_of_a_tool_is_left_to_the_tool(judged):
     said, runs = judged(finding("Division by something", rule="X100"), changed={"app.py": WRONG})
     assert (said.stays, runs) == ("", [])
+
+
+@pytest.mark.parametrize(
+    "place",
+    [{"line": None}, {"line": 3}, {"line": 99}],
+    ids=["no line", "a line between functions", "a line beyond the end"],
+)
+def test_red_tests_of_the_file_decide_where_no_line_says_what_is_meant(judged, place):
+    vague = finding("an empty list is not handled", **place)
+    said, _ = judged(vague, changed={"app.py": WRONG}, red=RED[:1])
+    assert "test_empty" in said.stays
+    said, _ = judged(vague, changed={"app.py": FIXED}, red=RED[:1])
+    assert (said.stays, said.partial, list(said.proofs)) == ("", {}, [1])
+
+
+def test_a_cure_that_leaves_another_red_test_red_is_partial_and_no_witness(judged):
+    vague = finding("the results are wrong", line=None)
+    said, runs = judged(vague, changed={"app.py": FIXED})
+    assert (said.stays, said.proofs) == ("", {})
+    assert "test_empty turned green" in said.partial[1].said
+    assert "test_total stayed red" in said.partial[1].said
+    assert not said.partial[1].excused
+    assert len(runs) == 1
+
+
+def test_two_findings_in_one_file_do_not_make_each_other_partial(judged):
+    other = finding("total() is wrong", line=6)
+    said, _ = judged(EMPTY, other, changed={"app.py": FIXED}, claimed=[1])
+    assert (said.stays, said.partial, list(said.proofs)) == ("", {}, [1])
+
+
+def test_a_partial_cure_is_excused_where_another_open_item_explains_the_red_test(judged):
+    vague, other = finding("the results are wrong", line=None), finding("total() is wrong", line=6)
+    said, _ = judged(vague, other, changed={"app.py": FIXED}, claimed=[1])
+    assert said.proofs == {}
+    assert said.partial[1].excused
+
+
+@pytest.mark.parametrize("excused", [False, True])
+@pytest.mark.parametrize("private", [False, True])
+def test_a_partial_cure_lands_only_with_a_private_test_or_an_excuse(excused, private):
+    witness, own = (Proof(kind, "seen") for kind in (ProofClass.WITNESSED, ProofClass.REPRODUCED))
+    proofs = {1: (witness, own) if private else (witness,), 2: (witness,)}
+    refuted, left = judge_partial(proofs, {1: PartialCure("partial", excused)})
+    assert refuted == ("" if excused or private else "partial")
+    assert left == {1: (own,) if private else (), 2: (witness,)}

@@ -16,6 +16,7 @@ from punchlist.adapters.checks.junit import LIMIT, read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.untracked_needs import find_untracked
+from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
 from punchlist.adapters.process.run import run
 from punchlist.model.checks.check import Check, CheckResult
 from punchlist.model.checks.protected import Protected
@@ -88,12 +89,13 @@ async def _run_session(
     session: CheckSession, tree: Tree, ground: CheckoutContext
 ) -> CheckRunOutput:
     check, dialect = session.check, DIALECTS[session.check.kind]
-    command = dialect.build_command(session)
+    command, watched = dialect.build_command(session), session.reports / "watched"
     with prepare_launch(tree, ground, session.reports, command) as stage:
+        whole = not session.only and not session.stop_after
         ran = await run(
             command,
             cwd=stage.cwd,
-            env=stage.env,
+            env=prepare_watch(watched, stage.cwd, stage.env) if whole else stage.env,
             walls=stage.sandbox,
             timeout=check.timeout,
             limit=evidence.LIMIT,
@@ -109,6 +111,7 @@ async def _run_session(
         output=evidence.trim_output(printed),
         trouble=ran.trouble or parsed.trouble,
         unloaded=parsed.unloaded,
+        loads=read_loads(watched),
     )
     return CheckRunOutput(result, printed + _read_report(session.reports / "junit.xml"))
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from punchlist.model.checks.excerpt import excerpt
+from punchlist.model.checks.loads import Loads
 
 
 class CheckKind(StrEnum):
@@ -50,6 +51,8 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trouble: str = ""
     unloaded: tuple[str, ...] = ()
     """Those of `tests` that are no tests: files or modules that could not be imported."""
+    loads: Loads = Loads()
+    """Known for whole runs only."""
 
     @property
     def green(self) -> bool:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from punchlist.model.checks.check import Check, CheckResult, TestOutcome
 from punchlist.model.checks.coverage import find_families
 from punchlist.model.checks.failure_cause import find_cause, find_python, suggest_remedy
+from punchlist.model.checks.loads import join_loads
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
@@ -75,7 +76,8 @@ async def baseline_key(check: Check, world: World) -> str:
     """Hash the check, the commits, protected patterns and environment to a cache key."""
     ground = await world.checks.hash_environment(check)
     change = world.change
-    basis = msgspec.json.encode((check, change.head, change.base, world.protected, ground))
+    known = "loads"  # what is kept beside the outcomes; without it an older baseline is of no use
+    basis = msgspec.json.encode((check, change.head, change.base, world.protected, ground, known))
     return f"baseline/{sha256(basis).hexdigest()}"
 
 
@@ -162,7 +164,7 @@ def merge_results(one: CheckResult, other: CheckResult) -> CheckResult:
     # A failure that a green run does not list, such as a file that could not be imported, is no
     # test.
     kept = {test: outcome for test, outcome in tests.items() if outcome is not TestOutcome.FAILED}
-    return replace(other, tests=kept)
+    return replace(other, tests=kept, loads=join_loads([one.loads, other.loads]))
 
 
 async def _plant_sentinels(

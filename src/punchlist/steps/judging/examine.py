@@ -14,8 +14,9 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
+from punchlist.steps.judging.judge_edits import find_judge_edits
 from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
-from punchlist.steps.judging.red_tests import rerun_red_tests, run_cured_checks
+from punchlist.steps.judging.red_tests import PartialCure, rerun_red_tests, run_cured_checks
 from punchlist.steps.judging.witness import (
     confirm_red,
     make_file_patch,
@@ -38,6 +39,10 @@ class BatchCase(Struct, frozen=True):
     new_tests: tuple[str, ...]
     settled: frozenset[int] = frozenset()
     """Items that only analyzers reported, all of which are silent now, with suppressions off."""
+    judged_by: tuple[str, ...] = ()
+    """Edited files that belong to the tests, because only the tests load them."""
+    intruder: str = ""
+    """Why a new file is refused: it would get in the way of the tests."""
 
     @property
     def intent(self) -> Intent:
@@ -56,6 +61,8 @@ class ExamResult(Struct, frozen=True):
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: tuple[str, ...] = ()
     runs: int = 0
+    partial: dict[int, PartialCure] = {}
+    """Items of which a red test stayed red: nothing of this patch is their witness."""
 
 
 async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
@@ -64,6 +71,7 @@ async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
     refuted, runs = "", 0
     noted: tuple[str, ...] = ()
     proofs: dict[int, tuple[Proof, ...]] = {}
+    partial: dict[int, PartialCure] = {}
     for look in _LOOKS:
         found = await look(case, run, world)
         refuted, noted, runs = found.refuted, (*noted, *found.noted), runs + found.runs
@@ -71,11 +79,32 @@ async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
             item: (*proofs.get(item, ()), *found.proofs.get(item, ()))
             for item in {**proofs, **found.proofs}
         }
+        partial |= found.partial
         if refuted:
             break
+    else:
+        refuted, proofs = judge_partial(proofs, partial)
     spent = Usage(seconds=world.clock() - began, checks=runs)
     proofs = {} if refuted else proofs
     return Examined(batch=task.batch, refuted=refuted, proofs=proofs, noted=noted, usage=spent)
+
+
+def judge_partial(
+    proofs: Mapping[int, tuple[Proof, ...]], partial: Mapping[int, PartialCure]
+) -> tuple[str, dict[int, tuple[Proof, ...]]]:
+    """Take the witnesses of partly cured items away; return why the patch is refused, or '', and
+    the proofs that are left. A private test outweighs a red test of the project.
+    """
+    left = {
+        item: tuple(
+            proof
+            for proof in known
+            if item not in partial or proof.kind is not ProofClass.WITNESSED
+        )
+        for item, known in proofs.items()
+    }
+    alone = [cure.said for item, cure in partial.items() if not (cure.excused or left.get(item))]
+    return (alone[0] if alone else ""), left
 
 
 async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
@@ -84,7 +113,10 @@ async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
     seen = build_texts(patch, before)
     items = tuple(run.items[number] for number in run.claimed_items(batch))
     tests = tuple(seen.find_tests(world.protected))
-    return BatchCase(items, patch, seen, tests, _find_settled(task.batch, items, run))
+    settled = _find_settled(task.batch, items, run)
+    subjects = frozenset(item.current.spot.path for item in items)
+    edits = await find_judge_edits(seen, subjects, run, world)
+    return BatchCase(items, patch, seen, tests, settled, *edits)
 
 
 def _find_settled(batch: int, items: Sequence[Item], run: Run) -> frozenset[int]:
@@ -102,8 +134,10 @@ def _find_settled(batch: int, items: Sequence[Item], run: Run) -> frozenset[int]
 
 async def _scan_text(case: BatchCase, run: Run, world: World) -> ExamResult:
     asking = [item for item in case.items if item.number not in case.settled]
-    found = scan_patch(case.items, case.seen, world.protected, world.suppressions, asking)
-    return ExamResult(found.refuted, noted=found.noted)
+    found = scan_patch(
+        case.items, case.seen, world.protected, world.suppressions, asking, loaded=case.judged_by
+    )
+    return ExamResult(found.refuted or case.intruder, noted=found.noted)
 
 
 async def _compare_code(case: BatchCase, run: Run, world: World) -> ExamResult:
@@ -140,7 +174,8 @@ def judge_comparison(said: CompareResult, wanted: Intent) -> ExamResult:
 async def _run_red_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Run the project's tests that fail on the tip and concern the findings."""
     said = await rerun_red_tests(case.items, case.patch, run, world)
-    return ExamResult(said.stays, said.proofs, runs=said.runs)
+    noted = tuple(f"no regression test proves it: {each.said}" for each in said.partial.values())
+    return ExamResult(said.stays, said.proofs, noted, said.runs, said.partial)
 
 
 async def _run_red_checks(case: BatchCase, run: Run, world: World) -> ExamResult:

@@ -64,15 +64,18 @@ def build_texts(patch: Patch, before: dict[str, str | None]) -> Texts:
     return Texts(before=before, after=after, modes=modes)
 
 
-def scan_patch(
+def scan_patch(  # noqa: PLR0913  # all that a patch is compared with
     items: Sequence[Item],
     seen: Texts,
     protected: Protected,
     suppressions: Suppressions,
     asking: Sequence[Item] | None = None,
+    *,
+    loaded: Sequence[str] = (),
 ) -> ScanResult:
-    """Run all text checks, the most obvious first. `asking`: the items that a patch without effect
-    cannot have fixed; all, if None.
+    """Run all text checks, the most obvious first. `asking` are the items that a patch without
+    effect cannot have fixed; all, if None. `loaded` are edited files that belong to the tests
+    because only they load them.
     """
     asking = items if asking is None else asking
     about = {item.current.spot.path for item in items}
@@ -80,7 +83,8 @@ def scan_patch(
     judges = [
         path
         for path in seen.after
-        if (protected.holds(path) or matches_any(path, STEERS_AGENTS)) and path not in tests
+        if (protected.holds(path) or matches_any(path, STEERS_AGENTS) or path in loaded)
+        and path not in tests
     ]
     code = [path for path in seen.after if path not in judges and path not in tests]
     edited = [*judges, *code]
@@ -109,8 +113,8 @@ def _find_protected_edits(
     strange = [path for path in judges if any(item.current.spot.path != path for item in items)]
     if strange:
         return (
-            f"changes {join_few(strange)}: tests that are there, and what steers checks or agents,"
-            " are not the fixer's; put new tests into a new file"
+            f"changes {join_few(strange)}: tests that are there, what they load, and what steers"
+            " checks or agents are not the fixer's; put new tests into a new file"
         )
     if judges and code:
         return f"changes {join_few(judges)} together with the code it judges ({join_few(code)})"

@@ -1,14 +1,14 @@
-"""Red tests of the project that concern a fix: it must turn at least one green."""
+"""Red tests of the project that speak of a finding: a fix must turn all of them green."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from punchlist.model.checks.check import Check, TestOutcome
-from punchlist.model.checks.protected import matches_any
-from punchlist.model.integrity.intent import Intent, find_intent
-from punchlist.model.integrity.related_tests import find_names, find_related
-from punchlist.model.item.item import Item
+from punchlist.model.integrity.code_names import defines_name, find_code_names
+from punchlist.model.integrity.intent import Intent, find_intent, join_words
+from punchlist.model.integrity.related_tests import find_mentions, select_related
+from punchlist.model.item.item import ENDED, Item
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
@@ -20,35 +20,64 @@ from punchlist.steps.judging.witness import per_test_checks, run_test_file
 from punchlist.steps.support.wording import join_few
 
 
+class RedTests(Struct, frozen=True):
+    """The red tests that speak of one item. `direct` is False if they mention only other code of
+    its file.
+    """
+
+    tests: frozenset[str] = frozenset()
+    direct: bool = True
+
+
+class TurnedTests(Struct, frozen=True):
+    """Tests of one file that were red before a fix and are green with it."""
+
+    check: Check
+    path: str
+    tests: frozenset[str]
+
+
+class PartialCure(Struct, frozen=True):
+    """Which tests turned green and which did not. `excused`: those speak of another open item, too,
+    which may be what keeps them red.
+    """
+
+    said: str
+    excused: bool = False
+
+
 class RedTestResult(Struct, frozen=True):
-    """`stays` is why nothing was cured: all red tests still fail."""
+    """`stays` is why nothing was cured: all red tests still fail. `partial` items have no
+    witness.
+    """
 
     stays: str = ""
     proofs: dict[int, tuple[Proof, ...]] = {}
+    partial: dict[int, PartialCure] = {}
+    turned: dict[int, tuple[TurnedTests, ...]] = {}
     runs: int = 0
 
 
 async def rerun_red_tests(
     items: Sequence[Item], patch: Patch, run: Run, world: World
 ) -> RedTestResult:
-    proofs: dict[int, tuple[Proof, ...]] = {}
-    runs = 0
+    """Run the red tests that speak of the items over the patch, and judge each item by its own."""
+    total = RedTestResult()
     for check in per_test_checks(run):
-        for number, tests in (await _find_red_tests(check, items, run, world)).items():
-            stays, green = set[str](), set[str]()
-            for path, red in tests.items():
-                now = await run_test_file(check, path, [patch], run, world)
-                runs += 1
-                stays |= red - now.passed
-                green |= red & now.passed
-            if stays and not green:
-                why = "was red before the fix, speaks of what it is about, and still is red"
-                return RedTestResult(f"{why}: {join_few(sorted(stays))}", runs=runs)
-            if green:
-                names = join_few(sorted(green))
-                said = f"{names} ({check.name}): red before the fix, green with it"
-                proofs[number] = (Proof(ProofClass.WITNESSED, said),)
-    return RedTestResult(proofs=proofs, runs=runs)
+        found = await find_red_tests(check, items, run, world)
+        if not found:
+            continue
+        red = frozenset(test for each in found.values() for test in each.tests)
+        green = await _run_tests(check, red, [patch], run, world)
+        others: Mapping[int, RedTests] = {}
+        if red.difference(*green.values()):
+            others = await find_red_tests(check, _find_others(items, run), run, world)
+        excused = frozenset(test for each in others.values() for test in each.tests)
+        judged = [_judge_item(check, item, found[item], green, excused) for item in found]
+        total = _join_results([total, *judged], runs=total.runs + len(green))
+        if total.stays:
+            break
+    return total
 
 
 async def run_cured_checks(patch: Patch, run: Run, world: World) -> tuple[tuple[Proof, ...], int]:
@@ -69,19 +98,91 @@ async def run_cured_checks(patch: Patch, run: Run, world: World) -> tuple[tuple[
     return tuple(proofs), len(red)
 
 
-async def _find_red_tests(
-    check: Check, items: Sequence[Item], run: Run, world: World
-) -> Mapping[int, Mapping[str, frozenset[str]]]:
-    """Return by item and test file the tests that fail on the tip and name the item's code."""
-    if not run.checks.baselines[check.name].failed:
+async def find_contradictions(items: Sequence[Item], run: Run, world: World) -> dict[int, str]:
+    """Return by item the red tests that speak of it, of the project or private, in words: they
+    contradict an agent that says there is nothing to fix.
+    """
+    found = {
+        item.number: "a private test"
+        for item in items
+        if (known := run.by_item.reproductions.get(item.number)) is not None and known.red
+    }
+    for check in per_test_checks(run):
+        red = await find_red_tests(check, items, run, world)
+        others = await find_red_tests(check, _find_others(items, run), run, world) if red else {}
+        excused = frozenset(test for each in others.values() for test in each.tests)
+        for number, each in red.items():
+            if each.direct or not each.tests <= excused:
+                found[number] = join_few(sorted(each.tests))
+    return found
+
+
+def _judge_item(
+    check: Check,
+    item: int,
+    red: RedTests,
+    green: Mapping[str, frozenset[str]],
+    excused: frozenset[str],
+) -> RedTestResult:
+    turned = {path: tests & red.tests for path, tests in green.items() if tests & red.tests}
+    left = red.tests.difference(*turned.values())
+    stays, names = join_few(sorted(left)), join_few(sorted(red.tests - left))
+    if not left:
+        said = f"{names} ({check.name}): red before the fix, green with it"
+        return RedTestResult(
+            proofs={item: (Proof(ProofClass.WITNESSED, said),)},
+            turned={item: tuple(TurnedTests(check, *each) for each in turned.items())},
+        )
+    if turned:
+        said = f"only a partial cure: {names} turned green, and {stays} stayed red"
+        return RedTestResult(partial={item: PartialCure(said, left <= excused)})
+    if not red.direct and left <= excused:
+        return RedTestResult()
+    why = "was red before the fix, speaks of what it is about, and still is red"
+    return RedTestResult(stays=f"{why}: {stays}")
+
+
+def _join_results(parts: Sequence[RedTestResult], runs: int) -> RedTestResult:
+    """Join the results of several items and checks; one partial cure takes away the witness."""
+    partial = {item: said for part in parts for item, said in part.partial.items()}
+    proofs: dict[int, tuple[Proof, ...]] = {}
+    turned: dict[int, tuple[TurnedTests, ...]] = {}
+    for part in parts:
+        for item in part.proofs.keys() - partial.keys():
+            proofs[item] = (*proofs.get(item, ()), *part.proofs[item])
+            turned[item] = (*turned.get(item, ()), *part.turned.get(item, ()))
+    stays = next((part.stays for part in parts if part.stays), "")
+    return RedTestResult(stays, proofs, partial, turned, runs)
+
+
+def _find_others(items: Sequence[Item], run: Run) -> list[Item]:
+    """Return the unresolved items in the same files that this fix is not about."""
+    paths = {item.current.spot.path for item in items}
+    numbers = {item.number for item in items}
+    return [
+        item
+        for item in run.items.values()
+        if item.number not in numbers
+        and item.status not in ENDED
+        and item.current.spot.path in paths
+    ]
+
+
+async def find_red_tests(
+    check: Check, items: Iterable[Item], run: Run, world: World
+) -> dict[int, RedTests]:
+    """Return by item the tests that fail on the tip and speak of its code."""
+    baseline = run.checks.baselines.get(check.name)
+    judged = [item for item in items if _needs_cure(item)]
+    if baseline is None or not baseline.failed or not judged:
         return {}
     failing = failed_tests(load_baseline(check, world))
-    judged = [item for item in items if _needs_cure(item)]
     async with world.trees.open_tree(run.landing.tip) as tree:
-        found = {item.number: _match_tests(item, failing, tree, world) for item in judged}
-    if run.landing.tip == world.change.head:
-        return found
-    return {number: await _drop_green(check, tests, run, world) for number, tests in found.items()}
+        texts = {path: tree.text(path) or "" for path in _group_tests(failing, tree)}
+        red = {item.number: _match_tests(item, failing, texts, tree) for item in judged}
+    if run.landing.tip != world.change.head:
+        red = await _drop_green(check, red, run, world)
+    return {number: each for number, each in red.items() if each.tests}
 
 
 def _needs_cure(item: Item) -> bool:
@@ -91,25 +192,54 @@ def _needs_cure(item: Item) -> bool:
     return not item.current.rule and find_intent([item]) is not Intent.KEEP
 
 
-def _match_tests(
-    item: Item, failing: Collection[str], tree: Tree, world: World
-) -> dict[str, frozenset[str]]:
-    spot = item.current.spot
-    names = find_names(spot.path, tree.text(spot.path) or "", spot.line)
+def _group_tests(tests: Collection[str], tree: Tree) -> dict[str, frozenset[str]]:
+    """Return the tests by the file that they are in."""
+    named = {test.partition("::")[0] for test in tests if "::" in test}
+    dotted = [test for test in tests if "::" not in test]
     found: dict[str, frozenset[str]] = {}
-    for path in tree.files() if names else ():
-        if not matches_any(path, world.protected.tests):
-            continue
-        own = [test for test in failing if is_in_file(test, path)]
-        if own and (tests := find_related(own, tree.text(path) or "", spot.path, names)):
-            found[path] = tests
+    for path in tree.files():
+        inside = tests if path in named else dotted if path.endswith(".py") else ()
+        if own := frozenset(test for test in inside if is_in_file(test, path)):
+            found[path] = own
     return found
 
 
-async def _drop_green(
-    check: Check, tests: Mapping[str, frozenset[str]], run: Run, world: World
+def _match_tests(
+    item: Item, failing: Collection[str], texts: Mapping[str, str], tree: Tree
+) -> RedTests:
+    spot = item.current.spot
+    names = find_code_names(spot.path, tree.text(spot.path) or "", spot.line, join_words([item]))
+
+    def is_elsewhere(module: str, name: str) -> bool:
+        stem = module.replace(".", "/")
+        ends = (f"/{stem}.py", f"/{stem}/__init__.py")
+        files = [path for path in tree.files() if path != spot.path and f"/{path}".endswith(ends)]
+        return any(defines_name(tree.text(path) or "", name) for path in files)
+
+    mentions: dict[str, frozenset[str]] = {}
+    for path, text in texts.items():
+        own = [test for test in failing if is_in_file(test, path)]
+        mentions |= find_mentions(own, text, spot.path, is_elsewhere)
+    related = select_related(mentions, names)
+    return RedTests(related.tests, related.direct)
+
+
+async def _run_tests(
+    check: Check, tests: frozenset[str], patches: Sequence[Patch], run: Run, world: World
 ) -> dict[str, frozenset[str]]:
+    """Run the files of these tests; return by file those that pass."""
+    async with world.trees.open_tree(run.landing.tip) as tree:
+        paths = list(_group_tests(tests, tree))
+    return {path: (await run_test_file(check, path, patches, run, world)).passed for path in paths}
+
+
+async def _drop_green(
+    check: Check, red: Mapping[int, RedTests], run: Run, world: World
+) -> dict[int, RedTests]:
     """Drop the tests that pass since commits of this run."""
-    now = {path: await run_test_file(check, path, [], run, world) for path in tests}
-    still = {path: red & now[path].failed for path, red in tests.items()}
-    return {path: red for path, red in still.items() if red}
+    tests = frozenset(test for each in red.values() for test in each.tests)
+    green = await _run_tests(check, tests, [], run, world) if tests else {}
+    return {
+        number: RedTests(each.tests.difference(*green.values()), each.direct)
+        for number, each in red.items()
+    }
