@@ -366,7 +366,8 @@ def test_the_example_in_a_prompt_is_of_the_shape_that_its_schema_asks_for():
         "challenger": schemas.build_scores([3]),
     }
     for role, schema in wanted.items():
-        example = json.loads(load_prompt(role).split("```json\n")[-1].split("\n```")[0])
+        prompt = load_prompt(role).replace("{{ code }}", "F003")
+        example = json.loads(prompt.split("```json\n")[-1].split("\n```")[0])
         assert shape(example) == shape_of(schema), role
 
 

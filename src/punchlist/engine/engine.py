@@ -4,11 +4,13 @@ import asyncio
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.engine.position import MORE, PendingDecision, PendingStep, find_position
 from punchlist.engine.stop_rules import block_deferred, stop_reason
 from punchlist.errors import NO_ROOM, PunchlistError, StoreError
 from punchlist.model.item.item import ACTIONABLE, Fact, Move, Status
+from punchlist.model.item.usage import UNKNOWN_COST, Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.outcome import run_outcome
@@ -198,8 +200,11 @@ class Engine:
 
     def _can_begin(self) -> bool:
         """Return whether money and time are left; the first time they are not, record Halted."""
-        if self._limits.dollars and self._run.usage.dollars >= self._limits.dollars:
+        usage = self._run.usage
+        if self._limits.dollars and usage.dollars >= self._limits.dollars:
             self._halt("money")
+        elif self._limits.dollars and usage.unpriced:
+            self._halt("cost")
         elif self._limits.seconds and self._driven_seconds() >= self._limits.seconds:
             self._halt("time")
         return not self._run.halted
@@ -207,9 +212,12 @@ class Engine:
     def _halt(self, limit: str) -> None:
         if not self._run.halted:
             limits = self._limits
-            spent = f"{limits.seconds:g} s" if limit == "time" else f"${limits.dollars:g}"
-            halted = ev.Halted(limit=f"{limit} limit of {spent} reached")
-            self._record_event("limit", "halted", halted)
+            words = {
+                "time": f"time limit of {limits.seconds:g} s reached",
+                "money": f"money limit of ${limits.dollars:g} reached",
+                "cost": f"money limit of ${limits.dollars:g} cannot be kept: {UNKNOWN_COST}",
+            }
+            self._record_event("limit", "halted", ev.Halted(limit=words[limit]))
 
     def _time_left(self, verb: Verb, running: _Running) -> float | None:
         uncut = verb.last or all(action.whole for action in running.values())
@@ -222,7 +230,13 @@ class Engine:
         return self._run.active + max(0.0, self._world.clock() - self._run.last_at)
 
     def _record_event(self, place: str, key: str, event: ev.AnyEvent) -> None:
-        """Append the event to the ledger, fold it, then notify the watcher."""
+        """Append the event to the ledger, fold it, then notify the watcher.
+
+        The event also carries what calls used that were cut off since the event before.
+        """
+        cut = self._world.collect_cut_calls()
+        if cut != Usage():
+            event = replace(event, usage=event.usage + replace(cut, seconds=0))
         entry = self._store.append(self._run.id, place, key, event, self._world.clock())
         self._run = fold(self._run, entry)
         self._watcher.handle_event(entry, self._run)

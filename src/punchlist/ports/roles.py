@@ -95,6 +95,8 @@ class Claims(Answer, frozen=True, kw_only=True):
     """Names it gave that are no item's."""
     left_out: tuple[int, ...] = ()
     """Items that did not fit into the prompt, and were not asked about."""
+    unread: bool = False
+    """Whether it ended normally, and only its answer could not be read."""
 
 
 class Exhibit(Struct, frozen=True):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from punchlist.model.checks.protected import Protected
 from punchlist.model.integrity.suppressions import Suppressions
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change
 from punchlist.ports.analyzer import Analyzer
@@ -58,3 +59,5 @@ class World:
     """Analyzers of which nothing says how they are silenced."""
     answered: Callable[[str], bool] = _never
     """Whether an agent's answer under this label is kept from before a kill."""
+    collect_cut_calls: Callable[[], Usage] = Usage
+    """Return, once, what agents' calls used that were cancelled or killed."""

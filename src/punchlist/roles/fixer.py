@@ -54,6 +54,7 @@ async def _ask_fixer(
         contradicted=said.contradicted,
         unknown=said.unknown,
         left_out=left_out,
+        unread=bool(said.failed),
     )
     return claims, answer
 

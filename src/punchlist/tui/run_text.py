@@ -13,7 +13,7 @@ from punchlist.model.ledger.timeline import Moment, pluralize
 from punchlist.tui.backend import Snapshot
 from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, block, line, title
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, State
-from punchlist.views.words import clock, format_dollars, format_duration, tokens
+from punchlist.views.words import clock, format_cost, format_duration, tokens
 
 _STYLES = {
     RunOutcome.CLEAN: f"bold {GOOD}",
@@ -49,8 +49,8 @@ def _active_seconds(look: Snapshot, now: float) -> float:
 def _format_cost(run: Run) -> str:
     usage = run.usage
     parts = [pluralize(len(run.landing.landed), "commit"), pluralize(usage.checks, "check run")]
-    if usage.input_tokens or usage.output_tokens or usage.dollars:
-        parts += [tokens(usage), format_dollars(usage.dollars)]
+    if usage.agents_worked:
+        parts += [tokens(usage), format_cost(usage)]
     return " · ".join(parts)
 
 

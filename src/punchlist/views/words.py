@@ -48,6 +48,15 @@ def format_dollars(value: float) -> str:
     return f"${value:,.2f}" if value >= _DIME or not value else f"${value:.3f}"
 
 
+def format_cost(usage: Usage) -> str:
+    """Return what agents cost; what is not known is called unknown, never $0.00."""
+    if not usage.dollars:
+        free = not usage.unpriced and not usage.input_tokens and not usage.output_tokens
+        return format_dollars(0) if free else "cost unknown"
+    least = "at least " if usage.unpriced or usage.cut else ""
+    return f"{least}{format_dollars(usage.dollars)}"
+
+
 def tokens(usage: Usage) -> str:
     return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
 

@@ -9,7 +9,7 @@ import pytest
 
 from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filename, subtract_usage
-from punchlist.adapters.agents.dialect import AgentCall, ParsedReply
+from punchlist.adapters.agents.dialect import AgentCall, ParsedReply, Unmetered
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.json_lines import parse_events
 from punchlist.adapters.agents.registry import build_agent
@@ -24,7 +24,7 @@ walled = pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubble
 SAY = "import json,os,sys,time,pathlib; say=lambda **e: print(json.dumps(e), flush=True); "
 
 
-class Parrot:
+class Parrot(Unmetered):
     """A dialect whose program is whatever the prompt says, in Python."""
 
     program = sys.executable

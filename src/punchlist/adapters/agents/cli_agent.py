@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -20,8 +20,9 @@ from punchlist.adapters.agents.dialect import (
     StdioClient,
 )
 from punchlist.adapters.agents.home import AgentPlace, build_sandbox, copy_login
-from punchlist.adapters.agents.json_lines import LineBuffer, parse_event
+from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_event
 from punchlist.adapters.agents.settings import AgentSettings
+from punchlist.adapters.agents.spending import CallMeter, Spending, read_usage_file
 from punchlist.adapters.process.run import (
     OutputWatch,
     ProcessResult,
@@ -42,6 +43,16 @@ GRACE = 2.0
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 6
+_NOT_CHARGED = frozenset(
+    {
+        AgentTrouble.MISSING,
+        AgentTrouble.AUTH,
+        AgentTrouble.RATE_LIMIT,
+        AgentTrouble.OVERLOADED,
+        AgentTrouble.TOO_LONG,
+    }
+)
+"""The model's service refused the request: what was not used costs nothing."""
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 _URL = "_URL"
 
@@ -54,6 +65,7 @@ class AgentSetup:
     settings: AgentSettings
     place: AgentPlace
     artifacts: Artifacts
+    spending: Spending = field(default_factory=Spending)
 
 
 class CliAgent:
@@ -66,6 +78,18 @@ class CliAgent:
         self._settings = setup.settings
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
+        if reason := self._setup.spending.refusal_reason():
+            return Reply(agent=self.name, failed=reason, trouble=AgentTrouble.LIMIT)
+        meter = self._setup.spending.open_call(self._add_price)
+        usage = None
+        try:
+            reply = await self._ask_measured(ask, hear, meter)
+            usage = reply.usage
+        finally:
+            meter.close(usage)
+        return reply
+
+    async def _ask_measured(self, ask: Ask, hear: Hear, meter: CallMeter) -> Reply:
         dialect, settings = self._dialect, self._settings
         keys = named_environment((*dialect.keys, *settings.keys))
         mask = _make_masker(_find_secrets({**settings.env, **keys}, settings.keys))
@@ -73,9 +97,28 @@ class CliAgent:
         call = dialect.build_call(ask, context)
         for name, content in call.files.items():
             write_atomic(context.home / name, content.encode())
-        ran = await self._run_call(ask, call, context, keys, _make_listener(dialect, hear, mask))
+        measure = self._make_measurer(ask, context, meter)
+        listen = _make_listener(dialect, hear, mask, measure)
+        ran = await self._run_call(ask, call, context, keys, listen)
         ran = replace(ran, stdout=mask(ran.stdout), stderr=mask(ran.stderr))
-        return self._build_reply(ask, ran, _apply_trouble(ran, dialect.parse_output(ran, ask)))
+        parsed = _apply_trouble(ran, dialect.parse_output(_without_stop(ran), ask))
+        return self._build_reply(ask, ran, parsed, meter)
+
+    def _make_measurer(
+        self, ask: Ask, context: CallContext, meter: CallMeter
+    ) -> Callable[[JsonEvent], str]:
+        """Return what counts the usage of each event, and says why the call must be stopped."""
+        read_event = self._dialect.make_meter(context.home)
+        before = self._read_session_usage(ask)
+
+        def subtract(total: Usage) -> Usage:
+            return subtract_usage(total, before, self._dialect.cumulative)
+
+        def measure(event: JsonEvent) -> str:
+            measured = read_event(event)
+            return meter.add(measured, subtract) if measured else ""
+
+        return measure
 
     def _build_context(self, env: Mapping[str, str]) -> CallContext:
         place = self._setup.place
@@ -88,6 +131,7 @@ class CliAgent:
             settings=self._settings,
             key=next((name for name in names if not name.endswith(_URL)), ""),
             base_url=next((env[name] for name in names if name.endswith(_URL)), ""),
+            dollars_left=self._setup.spending.left,
         )
 
     async def _run_call(
@@ -96,7 +140,7 @@ class CliAgent:
         call: AgentCall,
         context: CallContext,
         keys: Mapping[str, str],
-        hear: Callable[[bytes], None],
+        hear: Callable[[bytes], str],
     ) -> ProcessResult:
         settings = self._settings
         command = settings.command or (self._dialect.program,)
@@ -142,8 +186,10 @@ class CliAgent:
             hidden=(*sandbox.hidden, *(path for path in hidden if path.is_dir())),
         )
 
-    def _build_reply(self, ask: Ask, ran: ProcessResult, parsed: ParsedReply) -> Reply:
-        usage = _add_price(self._count_usage(ask, parsed), self._settings)
+    def _build_reply(
+        self, ask: Ask, ran: ProcessResult, parsed: ParsedReply, meter: CallMeter
+    ) -> Reply:
+        usage = self._mark_unknown(self._count_usage(ask, parsed, meter), ran, parsed)
         name = f"{make_filename(ask.label)}.{make_filename(self.name)}"
         return Reply(
             agent=self.name,
@@ -157,19 +203,48 @@ class CliAgent:
             transcript=_save_transcript(self._setup.artifacts, name, ran),
         )
 
-    def _count_usage(self, ask: Ask, parsed: ParsedReply) -> Usage:
-        """Return the usage of this call: cumulative counters minus those of the session before."""
+    def _count_usage(self, ask: Ask, parsed: ParsedReply, meter: CallMeter) -> Usage:
+        """Return the usage of this call: cumulative counters minus those of the session before.
+
+        Without usage in the result it is what was measured while the call ran.
+        """
+        total, measured = parsed.usage, Usage()
+        if total == Usage():
+            total, measured = (meter.usage, Usage()) if meter.of_session else (Usage(), meter.usage)
         if not self._dialect.cumulative or not parsed.session:
-            return parsed.usage
+            return total + measured
+        before = self._read_session_usage(ask)
+        path = self._session_file(parsed.session)
+        write_atomic(path, msgspec.json.encode(before if total == Usage() else total))
+        return subtract_usage(total, before, self._dialect.cumulative) + measured
+
+    def _session_file(self, session: str) -> Path:
         folder = self._setup.place.folder / self.name / "spent"
-        before = Usage()
-        if ask.session:
-            before = _read_usage(folder / f"{make_filename(ask.session)}.json")
-        total = parsed.usage
-        if total == Usage():  # a failed call may not report any
-            total = before
-        write_atomic(folder / f"{make_filename(parsed.session)}.json", msgspec.json.encode(total))
-        return subtract_usage(parsed.usage, before, self._dialect.cumulative)
+        return folder / f"{make_filename(session)}.json"
+
+    def _read_session_usage(self, ask: Ask) -> Usage:
+        """Return what the session had used before this call."""
+        return read_usage_file(self._session_file(ask.session)) if ask.session else Usage()
+
+    def _add_price(self, usage: Usage) -> Usage:
+        if usage.dollars:
+            return usage
+        given, written = self._settings.input_price or 0, self._settings.output_price or 0
+        cost = usage.input_tokens * given + usage.output_tokens * written
+        return replace(usage, dollars=cost / 1_000_000)
+
+    def _mark_unknown(self, usage: Usage, ran: ProcessResult, parsed: ParsedReply) -> Usage:
+        """Return the usage with its price, and whether all of it is known."""
+        usage = self._add_price(usage)
+        used = bool(usage.input_tokens or usage.output_tokens)
+        not_begun = ran.missing or (ran.exit_code is None and not ran.seconds)
+        if not_begun or (not used and not usage.dollars and parsed.trouble in _NOT_CHARGED):
+            return usage
+        cut = bool(ran.trouble) and bool(parsed.failed)
+        prices = (self._settings.input_price, self._settings.output_price)
+        priced = prices != (None, None) and (used or (cut and self._dialect.metered))
+        unknown = not usage.dollars and not priced
+        return replace(usage, unpriced=int(unknown), cut=int(cut))
 
 
 def _exposure_reason(call: AgentCall, folder: Path) -> str:
@@ -184,9 +259,17 @@ def _apply_trouble(ran: ProcessResult, parsed: ParsedReply) -> ParsedReply:
     error wins: exit codes over 128 look like signals.
     """
     own = parsed.failed and parsed.trouble not in (AgentTrouble.CUT, AgentTrouble.CRASHED, None)
-    if not ran.trouble or (ran.signalled and own):
+    complete = ran.stopped and not parsed.failed
+    if not ran.trouble or complete or (ran.signalled and own):
         return parsed
     return replace(parsed, failed=ran.trouble, trouble=troubles.classify_child(ran))
+
+
+def _without_stop(ran: ProcessResult) -> ProcessResult:
+    """Return the output of a call that was stopped at a limit as if it had ended by itself: an
+    answer that was already complete counts.
+    """
+    return replace(ran, trouble="", exit_code=0) if ran.stopped else ran
 
 
 def subtract_usage(now: Usage, before: Usage, cumulative: tuple[str, ...]) -> Usage:
@@ -201,20 +284,6 @@ def make_filename(label: str) -> str:
     if name == label:
         return name
     return f"{name}-{sha256(label.encode(errors='surrogatepass')).hexdigest()[:8]}"
-
-
-def _read_usage(path: Path) -> Usage:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Usage)
-    except (OSError, msgspec.DecodeError):
-        return Usage()
-
-
-def _add_price(usage: Usage, settings: AgentSettings) -> Usage:
-    if usage.dollars:
-        return usage
-    cost = usage.input_tokens * settings.input_price + usage.output_tokens * settings.output_price
-    return replace(usage, dollars=cost / 1_000_000)
 
 
 def _relative_paths(paths: tuple[str, ...], folder: Path) -> tuple[str, ...]:
@@ -250,27 +319,35 @@ def _make_masker(values: list[str]) -> Callable[[bytes], bytes]:
 
 
 def _make_listener(
-    dialect: AgentDialect, hear: Hear, mask: Callable[[bytes], bytes]
-) -> Callable[[bytes], None]:
+    dialect: AgentDialect,
+    hear: Hear,
+    mask: Callable[[bytes], bytes],
+    measure: Callable[[JsonEvent], str],
+) -> Callable[[bytes], str]:
+    """Return what shows each line of output, and says why the call must be stopped."""
     lines = LineBuffer()
 
-    def hear_piece(piece: bytes) -> None:
+    def hear_piece(piece: bytes) -> str:
+        stop = ""
         for line in lines.feed(piece):
-            if text := dialect.describe_event(parse_event(mask(line))):
+            event = parse_event(mask(line))
+            if text := dialect.describe_event(event):
                 hear(text)
+            stop = measure(event) or stop
+        return stop
 
     return hear_piece
 
 
 def _make_watch(
-    hear: Callable[[bytes], None], client: StdioClient | None, silence: float
+    hear: Callable[[bytes], str], client: StdioClient | None, silence: float
 ) -> OutputWatch:
     if client is None:
         return OutputWatch(hear=hear, silence=silence, grace=GRACE)
 
-    def hear_both(piece: bytes) -> None:
-        hear(piece)
+    def hear_both(piece: bytes) -> str:
         client.hear(piece)
+        return hear(piece)
 
     return OutputWatch(hear=hear_both, silence=silence, grace=GRACE, speak=client.begin)
 

@@ -13,6 +13,9 @@ To add an agent, write a dialect and name it in `registry.AGENTS`:
             return event.text("message")
         def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
             return ParsedReply(text=...)   # or failed=..., trouble=classify_error(...)
+        metered = True                     # whether it reports usage while it works; if not,
+        def make_meter(self, home: Path) -> ReadEvent:  # inherit from `Unmetered`
+            return lambda event: Measured(key=event.text("id"), usage=read_usage(event))
 
 `parse_output` also parses what a killed child left: its session, opened files and usage.
 Without a result event it uses `troubles.explain_no_result(ran)`. Silence, timeouts,
@@ -20,7 +23,7 @@ signals and missing programs are handled by `CliAgent`.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +32,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.agents.settings import AgentSettings
+from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ChildInput, ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask
@@ -44,6 +48,8 @@ class CallContext(Struct, frozen=True, kw_only=True):
     """The name of the key variable that is set, for agents that need it as an argument."""
     base_url: str = ""
     """The value of a variable such as OPENAI_BASE_URL, for agents that do not read one."""
+    dollars_left: float = 0
+    """What the call may cost, for agents that can be held to it; 0 without a limit."""
 
 
 class StdioClient(Protocol):
@@ -83,6 +89,9 @@ class ParsedReply(Struct, frozen=True, kw_only=True):
     """As the agent named them: absolute, or relative to the folder."""
 
 
+ReadEvent = Callable[[JsonEvent], Measured | None]
+
+
 class AgentDialect(Protocol):
     """How one program is called and its output parsed; see the module docstring."""
 
@@ -100,6 +109,22 @@ class AgentDialect(Protocol):
     def describe_event(self, event: JsonEvent) -> str: ...
 
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply: ...
+
+    @property
+    def metered(self) -> bool: ...
+
+    def make_meter(self, home: Path) -> ReadEvent:
+        """Return what reads usage from the events of one call."""
+        ...
+
+
+class Unmetered:
+    """Base of dialects of programs that report their usage at the end only, or never."""
+
+    metered = False
+
+    def make_meter(self, home: Path) -> ReadEvent:
+        return lambda event: None
 
 
 def encode_json(value: Mapping[str, Any]) -> str:

@@ -27,9 +27,12 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """Seconds one call may take. Default: agents.timeout."""
     silence: float = 0
     """Seconds it may say nothing. Default: agents.silence."""
-    input_price: float = 0
-    """Dollars a million tokens, for agents that do not tell the cost."""
-    output_price: float = 0
+    input_price: float | None = None
+    """Dollars a million tokens, for agents that do not tell the cost. Without it the cost of such
+    an agent is unknown; 0 says that it costs nothing.
+    """
+    output_price: float | None = None
+    """Dollars a million tokens that it writes."""
     script: str = ""
     """For kind `scripted`: the file with its lines."""
     answer: str = "stdout"

@@ -75,6 +75,8 @@ def classify_child(ran: ProcessResult) -> AgentTrouble:
         return AgentTrouble.TIMEOUT
     if ran.silent:
         return AgentTrouble.SILENT
+    if ran.stopped:
+        return AgentTrouble.LIMIT
     return AgentTrouble.CRASHED if ran.signalled else AgentTrouble.OTHER
 
 

@@ -31,6 +31,7 @@ _PIPE_GRACE = 1.0
 T = TypeVar("T")
 _NOT_FOUND = 127
 LATE, SILENT, MISSING, SIGNALLED = "timed out", "silent", "command not found", "ended by signal"
+STOPPED = "stopped"
 """The first words of troubles that callers tell apart."""
 _SIGNAL_BASE = 128
 
@@ -58,6 +59,11 @@ class ProcessResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.trouble.startswith(LATE)
 
     @property
+    def stopped(self) -> bool:
+        """It was ended because `OutputWatch.hear` asked for it."""
+        return self.trouble.startswith(STOPPED)
+
+    @property
     def signalled(self) -> bool:
         return self.trouble.startswith(SIGNALLED)
 
@@ -73,8 +79,10 @@ class ProcessResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class OutputWatch(Struct, frozen=True, kw_only=True):
     """How to follow a long-running child's output."""
 
-    hear: Callable[[bytes], None] | None = None
-    """Called with standard output as it comes, in pieces of any size; must be fast and not fail."""
+    hear: Callable[[bytes], str] | None = None
+    """Called with standard output as it comes, in pieces of any size; must be fast and not fail. It
+    returns why the child must be stopped, or ''.
+    """
     silence: float = 0
     """Seconds it may write nothing to either stream; 0 for ever."""
     grace: float = _TERM_GRACE
@@ -158,13 +166,16 @@ class _Child(asyncio.SubprocessProtocol):
     """Collects a child's output and notices its exit, even if a descendant keeps the pipes open."""
 
     def __init__(
-        self, limit: int, family: ProcessFamily, hear: Callable[[bytes], None] | None
+        self, limit: int, family: ProcessFamily, hear: Callable[[bytes], str] | None
     ) -> None:
         self._family = family
         self._hear = hear
         self._spoke = time.monotonic()
         self.streams = {1: BoundedOutput(limit), 2: BoundedOutput(limit)}
         self.exited = asyncio.Event()
+        self.over = asyncio.Event()
+        """It has exited, or must be stopped."""
+        self.stop_reason = ""
         self._open = {1, 2}
         self._drained = asyncio.Event()
         self._transport: asyncio.SubprocessTransport | None = None
@@ -180,8 +191,9 @@ class _Child(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.streams[fd].write(data)
         self._spoke = time.monotonic()
-        if fd == 1 and self._hear:
-            self._hear(data)
+        if fd == 1 and self._hear and (reason := self._hear(data)):
+            self.stop_reason = self.stop_reason or reason
+            self.over.set()
 
     def dismiss(self, grace: float) -> None:
         """Let the finished child exit, then terminate, then kill it; no trouble is reported."""
@@ -210,6 +222,7 @@ class _Child(asyncio.SubprocessProtocol):
         else:
             self.exit_code = code
         self.exited.set()
+        self.over.set()
 
     async def wait_drained(self) -> None:
         """Wait until all output is read, for at most a second."""
@@ -297,11 +310,15 @@ async def _wait_for_end(
     """Wait for the child's end, or terminate a late or silent one; return the trouble."""
     deadline = time.monotonic() + seconds
     while (left := min(deadline, child.silence_deadline(watch.silence)) - time.monotonic()) > 0:
-        if await _wait_event(left, child.exited):
-            return ""
+        if await _wait_event(left, child.over):
+            break
+    if child.exited.is_set():
+        return ""
     family.terminate()
     late = time.monotonic() >= deadline
     await _wait_event(watch.grace, child.exited)
+    if child.stop_reason:
+        return f"{STOPPED}: {child.stop_reason}"
     return f"{LATE} after {seconds:g} s" if late else f"{SILENT} for {watch.silence:g} s"
 
 

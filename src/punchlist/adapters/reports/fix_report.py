@@ -10,7 +10,7 @@ from punchlist.views.escaping import escape_controls, one_line
 from punchlist.views.fix_report import Cycle, CycleStatus, FixReport, Turn, Verification, fix_report
 from punchlist.views.plans.plan_forms import item_code
 from punchlist.views.safe_text import remove_secrets, safe_text
-from punchlist.views.words import format_dollars, format_duration
+from punchlist.views.words import format_cost, format_duration
 
 _STATUS = {
     CycleStatus.PASSED: (
@@ -89,7 +89,7 @@ def _format_cost(turn: Turn) -> str:
     tokens = turn.usage.input_tokens + turn.usage.output_tokens
     parts = [
         f"{tokens:,} tokens" if tokens else "",
-        format_dollars(turn.usage.dollars) if turn.usage.dollars else "",
+        format_cost(turn.usage) if turn.usage.agents_worked else "",
     ]
     return "".join(f", {part}" for part in parts if part)
 

@@ -17,7 +17,7 @@ from punchlist.views.escaping import escape_controls
 from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import OUTCOME_WORDS
 from punchlist.views.summary import summarize_run
-from punchlist.views.words import describe_scope, format_duration
+from punchlist.views.words import describe_scope, format_cost, format_duration
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -76,6 +76,7 @@ def _load_template() -> "Template":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["cost"] = format_cost
     environment.filters["ticked"] = _format_code
     environment.filters["proof_words"] = lambda kind: PROOF_WORDS[kind][0]
     environment.filters["outcome_words"] = lambda outcome: OUTCOME_WORDS[outcome][0]

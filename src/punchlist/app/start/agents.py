@@ -14,8 +14,10 @@ from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.adapters.agents.registry import AGENTS, build_agent, merge_settings
 from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
 from punchlist.adapters.agents.settings import RoleSettings
+from punchlist.adapters.agents.spending import Spending
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError, UsageError
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.artifacts import Artifacts
@@ -45,7 +47,9 @@ class RunAgents:
         settings: Settings,
         folder: Path,
         artifacts: Artifacts,
+        earlier: Usage | None = None,
     ) -> None:
+        """`earlier` is what the run had used before."""
         self._settings = settings
         self._mail = mail_folder(folder)
         self._place = AgentPlace(
@@ -56,6 +60,8 @@ class RunAgents:
             mail=self._mail,
         )
         self._artifacts = artifacts
+        limit = settings.limits.dollars
+        self.spending = Spending(folder / "spending", limit=limit, earlier=earlier)
         self._players = {role: self._make_player(role, names) for role, names in cast.items()}
 
     def make_crew(self, hear: Hear) -> Crew:
@@ -77,7 +83,7 @@ class RunAgents:
         for name in names:
             own = merge_settings(name, settings.agent, settings.agents)
             own = replace(own, model=chosen.model or own.model, effort=chosen.effort or own.effort)
-            agents.append(build_agent(AgentSetup(name, own, place, self._artifacts)))
+            agents.append(build_agent(AgentSetup(name, own, place, self._artifacts, self.spending)))
         policy = AgentRetryPolicy(retries=settings.agents.retries)
         return Journal(RetryingAgent(agents, policy), self._artifacts)
 

@@ -44,7 +44,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     suppressions = suppressions_of(settings.analyzers)
     trees = WorkTrees(workshop)
     artifacts = FolderArtifacts(folder)
-    agents = RunAgents(started.crew, settings, folder, artifacts)
+    agents = RunAgents(started.crew, settings, folder, artifacts, run.usage)
     files = dict(zip(started.documents, started.document_files, strict=True))
     hidden = (workshop.folder.parents[1],)
     kit = Kit(checkout=checkout)
@@ -75,6 +75,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         clock=time.time,
         crew=agents.make_crew(hear),
         answered=agents.has_answer,
+        collect_cut_calls=agents.spending.collect_cut,
         comparer=Comparison(
             checkout, checks=started.checks, hidden=hidden, protected=settings.protected
         ),

@@ -16,7 +16,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
 from punchlist.views.summary import Numbers, broken_checks, summarize_run
-from punchlist.views.words import format_dollars, format_duration, tokens
+from punchlist.views.words import format_cost, format_dollars, format_duration, tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -82,14 +82,21 @@ def _render_tally(run: Run) -> "Table":
     ):
         if number:
             table.add_row(f"  {name}", f"{number:,}", detail)
-    if run.usage.input_tokens or run.usage.output_tokens or run.usage.dollars:
-        table.add_row("  Agents", format_dollars(run.usage.dollars), _format_tokens(run))
+    if run.usage.agents_worked:
+        cost = format_dollars(run.usage.dollars) if run.usage.dollars else "-"
+        table.add_row("  Agents", cost, _format_agents(run))
     return table
 
 
-def _format_tokens(run: Run) -> str:
+def _format_agents(run: Run) -> str:
+    usage = run.usage
     names = dict.fromkeys(name for players in run.started.crew.values() for name in players[:1])
-    return f"{tokens(run.usage)}; {', '.join(names)}"
+    parts = [] if usage.dollars and not (usage.unpriced or usage.cut) else [format_cost(usage)]
+    if usage.unpriced:
+        parts.append(f"{pluralize(usage.unpriced, 'call')} of unknown cost")
+    if usage.cut:
+        parts.append(f"{pluralize(usage.cut, 'call')} cut off before the whole usage was reported")
+    return "; ".join([*parts, tokens(usage), ", ".join(names)])
 
 
 def _format_baselines(run: Run) -> str:

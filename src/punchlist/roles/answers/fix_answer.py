@@ -11,7 +11,7 @@ from punchlist.intake.json_entry import Entry, find_text
 from punchlist.model.finding.paths import normalize_path
 from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.roles.answers.find_json import find_answer
-from punchlist.roles.answers.item_codes import find_entries, parse_code
+from punchlist.roles.answers.item_codes import NAMES, find_entries, parse_code
 
 _LISTS = ("outcomes", "results", "reports", "items", "findings", "issues", "statuses", "fixes")
 _OUTCOME = ("outcome", "status", "result", "state", "resolution", "disposition")
@@ -59,23 +59,39 @@ class Statements(Struct, frozen=True):
 
 def parse_statements(text: str, asked: Collection[int], root: str) -> Statements:
     """Parse the reports in a fixer's answer on the items it was asked about."""
-    answer = find_answer(text, is_fix_answer)
+    alone = next(iter(asked)) if len(asked) == 1 else None
+    answer = find_answer(text, is_fix_answer if alone is None else is_any_outcome)
     if answer.failed:
         return Statements(failed=answer.failed)
     said: dict[int, list[Statement]] = {}
-    unknown: list[str] = []
-    for name, entry in find_entries(answer.value, _LISTS, "outcome") or ():
+    unknown: dict[str, Entry] = {}
+    for name, entry in _list_entries(answer.value):
         known = parse_code(name)
         if known is None or known[0] not in asked:
-            unknown.append(name[:80] or "(no name)")
+            unknown[name[:80] or "(no name)"] = entry
         else:
             said.setdefault(known[0], []).append(_parse_statement(known[1], entry, root))
+    if alone is not None and not said and unknown:  # it can only speak of the one item
+        said[alone] = [_parse_statement("", entry, root) for entry in unknown.values()]
     folded = {number: _merge_statements(number, each) for number, each in sorted(said.items())}
     return Statements(
         tuple(report for report in folded.values() if report is not None),
         tuple(number for number, report in folded.items() if report is None),
-        tuple(dict.fromkeys(unknown)),
+        tuple(unknown),
     )
+
+
+def _list_entries(value: object) -> list[tuple[str, Entry]]:
+    entries = find_entries(value, _LISTS, "outcome")
+    if entries is None and isinstance(value, dict):
+        return [(find_text(value, NAMES), value)]
+    return entries or []
+
+
+def is_any_outcome(value: object) -> bool:
+    """Return whether the value has an outcome, whatever the item is called."""
+    entries = _list_entries(value)
+    return is_fix_answer(value) or any(parse_outcome(find_text(e, _OUTCOME)) for _, e in entries)
 
 
 def is_fix_answer(value: object) -> bool:

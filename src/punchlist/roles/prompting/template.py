@@ -21,7 +21,7 @@ _ROOM_TO_SAY = 2000
 """Characters kept for saying what was left out."""
 VALUES = frozenset(
     "items diff conventions specification answers todos exhibits contested checks groups notes base"
-    " branch paths folder codes cut rules".split()
+    " branch paths folder code codes cut rules".split()
 )
 """Values that a prompt may use; those that a role lacks are empty."""
 _HINT = f"these are there: {', '.join(sorted(VALUES))}"
@@ -99,8 +99,9 @@ def render_template(
 
 
 def _join_codes(shown: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the codes of the items that are asked about."""
-    return {"codes": ", ".join(shown.get("items", ()))}
+    """Return the codes of the items that are asked about, and the first one for examples."""
+    codes = shown.get("items", ())
+    return {"codes": ", ".join(codes), "code": next(iter(codes), "F001")}
 
 
 def _render(text: str, values: Mapping[str, str]) -> str:

@@ -33,6 +33,7 @@ from punchlist.steps.support.project_context import find_answered, load_backgrou
 
 NO_CHANGE = "no change was made"
 NO_STATUS = "no status was given"
+UNREAD = "its answer names no outcome that could be read; the change itself was judged"
 
 
 class AgentFix(Struct, frozen=True):
@@ -130,13 +131,27 @@ async def _work_in_tree(
         if world.crew.fixer:
             claims = await world.crew.fixer.fix(asked, tree)
         total = _load_patch(claims, artifact, world) or await world.trees.collect_changes(tree)
-        if not claims.failed:  # after a failure the agent is asked again
+        if not claims.failed or claims.unread:  # after a failure the agent is asked again
             world.artifacts.write(artifact, wire.encode(_Record(claims, total)))
         present = frozenset(tree.files())
     paths = {*total.paths, *(path for patch in patches for path in patch.paths)}
     texts = {path: await world.repository.text(run.landing.tip, path) for path in sorted(paths)}
     before = {path: text for path, text in texts.items() if text is not None}
-    return _AgentWork(claims, separate_own(total, patches, before), before, present)
+    work = separate_own(total, patches, before)
+    return _AgentWork(_add_missing_claim(claims, work.patch, batches), work, before, present)
+
+
+def _add_missing_claim(claims: Claims, patch: Patch, batches: Sequence[Batch]) -> Claims:
+    """Return the claims; for a single item that the answer says nothing of, the change counts as
+    the claim: it can be about nothing else.
+    """
+    numbers = [number for batch in batches for number in batch.items]
+    asked = [number for number in numbers if number not in claims.left_out]
+    silent = claims.unread or not (claims.failed or claims.reports or claims.contradicted)
+    if not patch or not silent or len(asked) != 1:
+        return claims
+    claim = ItemClaim(asked[0], ClaimOutcome.FIXED, UNREAD)
+    return replace(claims, failed="", reports=(claim,))
 
 
 def _load_patch(claims: Claims, artifact: str, world: World) -> Patch | None:

@@ -15,7 +15,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.escaping import escape_controls, one_line, web_address
 from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import State, describe_state
-from punchlist.views.words import format_age, format_dollars, format_duration
+from punchlist.views.words import format_age, format_cost, format_duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6
@@ -87,7 +87,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "time_of_day": _time_format("%H:%M:%S"),
     "machine_time": machine_time,
     "duration": format_duration,
-    "dollars": format_dollars,
+    "cost": format_cost,
     "tokens": format_tokens,
     "ticked": format_code,
     "one_line": one_line,

@@ -5,13 +5,16 @@ Read-only is requested by mode and permissions, and enforced by the sandbox and 
 tree afterwards.
 """
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent
-from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply
+from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, ReadEvent
 from punchlist.adapters.agents.dialects import acp_client as client
 from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
 from punchlist.model.item.usage import Usage
@@ -37,6 +40,7 @@ class Acp:
 
     program = ""
     keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
+    metered = False
     cumulative = ()
 
     def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
@@ -51,6 +55,9 @@ class Acp:
     def describe_event(self, event: JsonEvent) -> str:
         kind = event.text("params", "update", "sessionUpdate")
         return _chunk_text(event) if kind == "agent_message_chunk" else ""
+
+    def make_meter(self, home: Path) -> ReadEvent:
+        return _measure_event
 
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         return parse_messages(ran.stdout, ran.stderr.decode(errors="replace"), ask.session)
@@ -76,6 +83,7 @@ def parse_messages(output: bytes, errors: str = "", session: str = "") -> Parsed
         failed=errors.strip()[-500:] or "it ended before there was an answer",
         trouble=AgentTrouble.CUT,
         session=conversation.session,
+        usage=conversation.usage,
     )
 
 
@@ -87,19 +95,19 @@ class _Conversation:
         self._said: list[list[str]] = [[]]
         self._opened: list[str] = []
         self._tools: set[str] = set()
-        self._usage = Usage()
+        self.usage = Usage()
 
     def add_update(self, message: JsonEvent) -> None:
         update = message.get("params", "update")
         match update.text("sessionUpdate") or message.text("method"):
             case "agent_message_chunk":
                 self._said[-1].append(_chunk_text(message))
-                self._usage += _read_usage(update.get("_meta", "usage"))
+                self.usage += _read_usage(update.get("_meta", "usage"))
             case "tool_call" | "tool_call_update":
                 self._add_tool(update)
             case "usage_update":
-                dollars = update.number("cost", "amount") or self._usage.dollars
-                self._usage = replace(self._usage, dollars=dollars)
+                dollars = update.number("cost", "amount") or self.usage.dollars
+                self.usage = replace(self.usage, dollars=dollars)
             case "fs/read_text_file":
                 self._opened.append(message.text("params", "path"))
 
@@ -118,11 +126,12 @@ class _Conversation:
             failed=text or "it answered with an error that says nothing",
             trouble=AgentTrouble.AUTH if denied else troubles.classify_error(text),
             session=self.session,
+            usage=self.usage,
             retry_after=troubles.parse_retry_delay(text),
         )
 
     def build_reply(self, result: JsonEvent) -> ParsedReply:
-        usage = self._usage
+        usage = self.usage
         # Some agents report usage at the end, others with every piece.
         if last := next((result.get(*path) for path in _USAGE if result.has(*path)), None):
             usage = replace(_read_usage(last), dollars=usage.dollars)
@@ -138,6 +147,19 @@ class _Conversation:
             return reply
         failed = f"it stopped: {why or 'and did not say why'}"
         return replace(reply, failed=failed, trouble=_STOPPED.get(why, AgentTrouble.OTHER))
+
+
+def _measure_event(event: JsonEvent) -> Measured | None:
+    """Return the session's cost so far; a tool call shows that the agent goes on."""
+    update = event.get("params", "update")
+    match update.text("sessionUpdate"):
+        case "usage_update" if update.number("cost", "amount") > 0:
+            usage = Usage(dollars=update.number("cost", "amount"))
+            return Measured(key="cost", usage=usage, continues=False)
+        case "tool_call":
+            return Measured(key="", usage=Usage())
+        case _:
+            return None
 
 
 def _read_usage(usage: JsonEvent) -> Usage:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, option
+from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, Unmetered, option
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
@@ -46,7 +46,7 @@ _TROUBLES = {
 _LAST_WORDS = 600
 
 
-class Aider:
+class Aider(Unmetered):
     program = "aider"
     keys = tuple(
         f"{name}_API_KEY" for name in ("OPENAI", "ANTHROPIC", "GEMINI", "OPENROUTER", "DEEPSEEK")

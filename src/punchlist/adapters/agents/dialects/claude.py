@@ -1,9 +1,12 @@
 """Claude Code, asked with `claude -p`."""
 
+from pathlib import Path
+
 from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
     ParsedReply,
+    ReadEvent,
     option,
     schema_option,
 )
@@ -32,6 +35,7 @@ class Claude:
     keys = tuple(
         "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN ANTHROPIC_BASE_URL".split()
     )
+    metered = True
     cumulative = ("input_tokens", "output_tokens", "dollars")
 
     def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
@@ -41,6 +45,7 @@ class Claude:
             *(_EDITS if ask.writes else _READS),
             *schema_option("--json-schema", ask),
             *option("--model", context.settings.model),
+            *option("--max-budget-usd", _format_budget(context.dollars_left)),
             *option("--effort", context.settings.effort),
             *stream_json.session_options(ask),
         )
@@ -49,5 +54,12 @@ class Claude:
     def describe_event(self, event: JsonEvent) -> str:
         return stream_json.describe_event(event)
 
+    def make_meter(self, home: Path) -> ReadEvent:
+        return stream_json.measure_event
+
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         return stream_json.parse_output(ran, ask, ("structured_output",))
+
+
+def _format_budget(dollars: float) -> str:
+    return f"{dollars:.4f}" if dollars else ""

@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from punchlist.adapters.agents import trouble as troubles
@@ -12,12 +12,15 @@ from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
     ParsedReply,
+    ReadEvent,
     encode_json,
     option,
     read_usage,
 )
-from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_events
+from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_event, parse_events
+from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ProcessResult
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import Ask
 
 _OFF = (
@@ -38,12 +41,14 @@ _PROVIDER = "named"
 _READERS = frozenset("cat sed nl head tail less more bat awk wc rg grep".split())
 _BETWEEN = frozenset({"|", "||", "&&", ";", "&"})
 _LONGEST_LINE = 10_000
+_TAIL = 256 << 10
 _SHELLS = frozenset({"bash", "sh", "zsh"})
 
 
 class Codex:
     program = "codex"
     keys = ("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+    metered = True
     cumulative = ("input_tokens", "output_tokens")
 
     def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
@@ -79,6 +84,9 @@ class Codex:
         changes = [change.text("path") for change in item.items("changes")]
         return " ".join(["edited", *changes]) if changes else ""
 
+    def make_meter(self, home: Path) -> ReadEvent:
+        return _SessionMeter(home).measure_event
+
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         found = list(parse_events(ran.stdout))
         started = [event for event in found if event.type == "thread.started"]
@@ -102,6 +110,43 @@ class Codex:
             opened=opened,
             failed=failed,
         )
+
+
+class _SessionMeter:
+    """Reads usage from the session file: the stream has none before the end."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._thread = ""
+
+    def measure_event(self, event: JsonEvent) -> Measured | None:
+        if event.type == "thread.started":
+            self._thread = event.text("thread_id")
+        if not event.type.startswith("item.") or not self._thread.replace("-", "").isalnum():
+            return None
+        usage = _read_session_usage(self._home, self._thread)
+        if usage is None:
+            return None
+        last = event.get("item").type == "agent_message"
+        return Measured(key="", usage=usage, continues=not last, of_session=True)
+
+
+def _read_session_usage(home: Path, thread: str) -> Usage | None:
+    """Return the last token counts in the session's file, or None."""
+    path = next(home.glob(f".codex/sessions/*/*/*/rollout-*-{thread}.jsonl"), None)
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        lines = file.read().split(b"\n")
+    for line in reversed(lines):
+        counted = parse_event(line).get("payload", "info", "total_token_usage")
+        if counted.has("input_tokens"):
+            return Usage(
+                input_tokens=counted.count("input_tokens"),
+                output_tokens=counted.count("output_tokens"),
+            )
+    return None
 
 
 def _last_message(found: Sequence[JsonEvent]) -> str:

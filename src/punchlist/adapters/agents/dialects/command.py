@@ -14,7 +14,7 @@ from msgspec.structs import replace as with_
 
 from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filename
-from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply
+from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, Unmetered
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
@@ -26,7 +26,7 @@ _LAST_WORDS = 2000
 _LONGEST_ANSWER = 16 << 20
 
 
-class CommandDialect:
+class CommandDialect(Unmetered):
     program = ""
     keys = ()
     cumulative = ()

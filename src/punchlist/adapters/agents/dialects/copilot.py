@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from punchlist.adapters.agents import trouble as troubles
-from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, require_text
+from punchlist.adapters.agents.dialect import (
+    AgentCall,
+    CallContext,
+    ParsedReply,
+    Unmetered,
+    require_text,
+)
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_events
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.ports.agent import AgentTrouble, Ask
@@ -21,7 +27,7 @@ _EDITS = ("--allow-all-tools",)
 _BROKEN = ("error reading a body", "unexpected EOF", "connection closed", "connection reset")
 
 
-class Copilot:
+class Copilot(Unmetered):
     """It loads the repository's hooks and servers only in a trusted folder, and reports no tokens:
     on a GitHub plan a call costs requests, not dollars.
     """

@@ -8,6 +8,7 @@ from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
     ParsedReply,
+    Unmetered,
     encode_json,
     require_text,
 )
@@ -59,7 +60,7 @@ _BROKEN = ("terminated", "fetch failed", "socket hang up", "ECONNRESET", "premat
 _PATHS = ("file_path", "absolute_path")
 
 
-class Gemini:
+class Gemini(Unmetered):
     program = "gemini"
     keys = tuple(
         "GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_GEMINI_BASE_URL GOOGLE_CLOUD_PROJECT"

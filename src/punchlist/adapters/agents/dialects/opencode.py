@@ -9,11 +9,13 @@ from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
     ParsedReply,
+    ReadEvent,
     encode_json,
     option,
     require_text,
 )
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
+from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask
@@ -64,6 +66,7 @@ class Opencode:
         "OPENCODE_API_KEY ANTHROPIC_API_KEY OPENAI_API_KEY GOOGLE_GENERATIVE_AI_API_KEY"
         " OPENROUTER_API_KEY OPENCODE_CONFIG_CONTENT".split()
     )
+    metered = True
     cumulative = ()
 
     def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
@@ -88,6 +91,9 @@ class Opencode:
                 return f"{part.text('tool')} {target}".strip()
             case _:
                 return ""
+
+    def make_meter(self, home: Path) -> ReadEvent:
+        return _measure_event
 
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         found = list(parse_events(ran.stdout))
@@ -136,6 +142,14 @@ def _retry_delay(end: JsonEvent) -> float:
         if text.replace(".", "", 1).isdecimal():
             return float(text) * unit
     return 0
+
+
+def _measure_event(event: JsonEvent) -> Measured | None:
+    if event.type != "step_finish":
+        return None
+    part = event.get("part")
+    key = part.text("id") or part.text("messageID")
+    return Measured(key=key, usage=_sum_usage([event]), continues=part.text("reason") != "stop")
 
 
 def _sum_usage(found: Sequence[JsonEvent]) -> Usage:

@@ -1,9 +1,12 @@
 """Qwen Code, asked with `qwen -o stream-json`."""
 
+from pathlib import Path
+
 from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
     ParsedReply,
+    ReadEvent,
     encode_json,
     option,
     schema_option,
@@ -28,6 +31,7 @@ _SETTINGS = {
 class Qwen:
     program = "qwen"
     keys = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
+    metered = True
     cumulative = ("input_tokens", "output_tokens")
 
     def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
@@ -44,6 +48,9 @@ class Qwen:
 
     def describe_event(self, event: JsonEvent) -> str:
         return stream_json.describe_event(event)
+
+    def make_meter(self, home: Path) -> ReadEvent:
+        return stream_json.measure_event
 
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         return stream_json.parse_output(ran, ask, ("structured_result", "structured_output"))

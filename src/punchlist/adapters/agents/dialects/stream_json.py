@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.dialect import ParsedReply, read_usage
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
+from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask
 
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
+_CACHED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _INPUT = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens")
 
 
@@ -23,6 +27,26 @@ def describe_event(event: JsonEvent) -> str:
     """Return the assistant's text and its tool calls as text, or ''."""
     blocks = _list_blocks([event], "assistant")
     return "\n".join(filter(None, map(_describe_block, blocks)))
+
+
+def measure_event(event: JsonEvent) -> Measured | None:
+    """Return the usage of a model call; each block of its message is an event with the same id."""
+    if event.type != "assistant":
+        return None
+    usage = event.get("message", "usage")
+    return Measured(
+        key=event.text("message", "id"),
+        usage=Usage(
+            input_tokens=sum(usage.count(name) for name in _CACHED),
+            output_tokens=usage.count("output_tokens"),
+        ),
+        continues=any(map(_is_work, event.items("message", "content"))),
+    )
+
+
+def _is_work(block: JsonEvent) -> bool:
+    """Return whether a block calls a tool, other than the one that hands in the answer."""
+    return block.type == "tool_use" and not block.text("name").lower().startswith("structured")
 
 
 def _list_blocks(events: Sequence[JsonEvent], kind: str) -> Iterator[JsonEvent]:
@@ -53,7 +77,7 @@ def parse_output(ran: ProcessResult, ask: Ask, answer: Sequence[str]) -> ParsedR
     return ParsedReply(
         text="" if failed else next(filter(None, structured), "") or result.text("result"),
         session=session,
-        usage=_sum_usage(result) if result.values("modelUsage") else read_usage(result),
+        usage=_sum_usage(result),
         failed=failed,
         trouble=problem,
         retry_after=troubles.parse_retry_delay(failed),
@@ -78,10 +102,13 @@ def _explain_failure(result: JsonEvent, ran: ProcessResult) -> tuple[str, AgentT
 def _sum_usage(result: JsonEvent) -> Usage:
     """Return the usage of all models, also of subagents, which the plain counts leave out."""
     models = result.values("modelUsage")
+    dollars = max(result.number("total_cost_usd"), 0)
+    if not models:
+        return replace(read_usage(result), dollars=dollars)
     return Usage(
         input_tokens=sum(model.count(name) for model in models for name in _INPUT),
         output_tokens=sum(model.count("outputTokens") for model in models),
-        dollars=max(result.number("total_cost_usd"), 0),
+        dollars=dollars,
     )
 
 

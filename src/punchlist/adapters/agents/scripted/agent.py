@@ -20,7 +20,9 @@ from punchlist.adapters.agents.scripted.script import (
     list_texts,
     load_script,
 )
+from punchlist.adapters.agents.spending import CallMeter, Measured, Spending
 from punchlist.errors import SettingsError
+from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 
 
@@ -36,9 +38,16 @@ class ScriptedCall(Struct, frozen=True):
 
 class ScriptedAgent:
     def __init__(
-        self, script: Script, *, name: str = "scripted", log: Path | None = None, timeout: float = 0
+        self,
+        script: Script,
+        *,
+        name: str = "scripted",
+        log: Path | None = None,
+        timeout: float = 0,
+        spending: Spending | None = None,
     ) -> None:
         self.name = name
+        self._spending = spending or Spending()
         self._lines = script.lines
         self._log = log
         self._timeout = timeout
@@ -48,12 +57,18 @@ class ScriptedAgent:
 
     @classmethod
     def open(
-        cls, path: Path, *, name: str = "scripted", log: Path | None = None, timeout: float = 0
+        cls,
+        path: Path,
+        *,
+        name: str = "scripted",
+        log: Path | None = None,
+        timeout: float = 0,
+        spending: Spending | None = None,
     ) -> "ScriptedAgent":
         """Load the script at `path`. `log` is used if the script names none."""
         script = load_script(path)
         log = path.parent / script.log if script.log else log
-        return cls(script, name=name, log=log, timeout=timeout)
+        return cls(script, name=name, log=log, timeout=timeout, spending=spending)
 
     @classmethod
     def from_setup(cls, setup: AgentSetup) -> "ScriptedAgent":
@@ -62,20 +77,37 @@ class ScriptedAgent:
             form = "docs/guides/scripted-agent.md has the format"
             hint = f'[agent.{name}] script = "agent.json"; {form}'
             raise SettingsError(f"agent.{name}.script: there is no script to play", hint=hint)
-        return cls.open(Path(settings.script).expanduser(), name=name, timeout=settings.timeout)
+        path = Path(settings.script).expanduser()
+        return cls.open(path, name=name, timeout=settings.timeout, spending=setup.spending)
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
+        if reason := self._spending.refusal_reason():
+            return Reply(agent=self.name, failed=reason, trouble=AgentTrouble.LIMIT)
+        meter = self._spending.open_call(lambda usage: usage)
+        usage = None
+        try:
+            reply = await self._answer(ask, hear, meter)
+            usage = reply.usage
+        finally:
+            meter.close(usage)
+        return reply
+
+    async def _answer(self, ask: Ask, hear: Hear, meter: CallMeter) -> Reply:
         began = time.monotonic()
         number = self._find_line(ask)
         if number < 0:
             text = f"the script has no line for role {ask.role!r}, label {ask.label!r}"
             reply = Reply(agent=self.name, failed=text, trouble=AgentTrouble.OTHER)
         else:
+            used = self._lines[number].usage
+            if used != Usage():
+                meter.add(Measured(key="", usage=used), lambda total: total)
             reply = await self._try_line(number, ask, hear)
         if self._log:
             call = ScriptedCall(self.name, ask.role, ask.label, number, reply.failed)
             _append_call(self._log, call)
-        return replace(reply, usage=replace(reply.usage, seconds=time.monotonic() - began))
+        seconds = time.monotonic() - began
+        return replace(reply, usage=replace(_mark_unpriced(reply.usage), seconds=seconds))
 
     def _find_line(self, ask: Ask) -> int:
         """Return the number of the first line that matches and is not used up, or -1."""
@@ -93,7 +125,10 @@ class ScriptedAgent:
         except TimeoutError:
             failed = f"timed out after {self._timeout:g} s"
             trouble = AgentTrouble.TIMEOUT
-            return Reply(agent=self.name, session=ask.session, failed=failed, trouble=trouble)
+            usage = replace(self._lines[number].usage, cut=1)
+            return Reply(
+                agent=self.name, session=ask.session, failed=failed, trouble=trouble, usage=usage
+            )
         except asyncio.CancelledError:
             self._used[ask.role, number] -= 1
             raise
@@ -118,6 +153,11 @@ class ScriptedAgent:
             retry_after=failure.retry_after if failure else 0,
             opened=line.opened,
         )
+
+
+def _mark_unpriced(usage: Usage) -> Usage:
+    used = usage.input_tokens or usage.output_tokens
+    return replace(usage, unpriced=1) if used and not usage.dollars else usage
 
 
 def read_calls(log: Path) -> list[ScriptedCall]:

@@ -1,0 +1,124 @@
+"""What the agents of a run spend, counted while their calls run, and the limit that they share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from secrets import token_hex
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.store.atomic_write import write_atomic
+from punchlist.model.item.usage import UNKNOWN_COST, Usage
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """Usage that an event of an agent's stream reports.
+
+    Later usage under the same key replaces the earlier one; usage under other keys is added.
+    """
+
+    key: str
+    usage: Usage
+    continues: bool = True
+    """Whether the agent will go on working; if not, its answer comes next."""
+    of_session: bool = False
+    """Whether it counts the whole session, not only this call."""
+
+
+class Spending:
+    """The money of one run: `earlier` dollars, and what its calls in this process spend.
+
+    What a call has spent so far is in a file in `folder` until its reply is returned, so that the
+    cost of a call that is cancelled or killed is known.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, *, limit: float = 0, earlier: Usage | None = None
+    ) -> None:
+        self._folder = folder
+        self._open: dict[str, Usage] = {}
+        self.limit = limit
+        self._spent = (earlier or Usage()) + sum(self._read_cut().values(), Usage())
+
+    @property
+    def dollars(self) -> float:
+        return self._spent.dollars + sum(usage.dollars for usage in self._open.values())
+
+    @property
+    def left(self) -> float:
+        """Dollars that may still be spent; 0 also if there is no limit."""
+        return max(0.0, self.limit - self.dollars)
+
+    def refusal_reason(self) -> str:
+        """Return why no call may begin or go on, or ''."""
+        if self.limit and self.dollars >= self.limit:
+            return f"the money limit of ${self.limit:g} is reached (${self.dollars:.3f} spent)"
+        if self.limit and self._spent.unpriced:
+            return f"the money limit of ${self.limit:g} cannot be kept: {UNKNOWN_COST}"
+        return ""
+
+    def open_call(self, price: Callable[[Usage], Usage]) -> "CallMeter":
+        return CallMeter(self, token_hex(8), price)
+
+    def set_open(self, call: str, usage: Usage) -> None:
+        """Remember what an unfinished call has spent so far."""
+        self._open[call] = usage
+        if self._folder is not None:
+            cut = replace(usage, cut=1)
+            write_atomic(self._folder / f"{call}.json", msgspec.json.encode(cut))
+
+    def close_call(self, call: str, usage: Usage | None) -> None:
+        """Add a finished call; without `usage` it was cancelled, and its file stays."""
+        known = self._open.pop(call, Usage())
+        self._spent += known if usage is None else usage
+        if usage is not None and self._folder is not None:
+            (self._folder / f"{call}.json").unlink(missing_ok=True)
+
+    def collect_cut(self) -> Usage:
+        """Return the usage of cancelled and killed calls, once."""
+        cut = self._read_cut()
+        for path in cut:
+            path.unlink(missing_ok=True)
+        return sum(cut.values(), Usage())
+
+    def _read_cut(self) -> dict[Path, Usage]:
+        if self._folder is None or not self._folder.is_dir():
+            return {}
+        paths = [path for path in self._folder.glob("*.json") if path.stem not in self._open]
+        return {path: read_usage_file(path) for path in paths}
+
+
+class CallMeter:
+    """The usage of one call so far."""
+
+    def __init__(self, spending: Spending, call: str, price: Callable[[Usage], Usage]) -> None:
+        self._spending = spending
+        self._call = call
+        self._price = price
+        self._parts: dict[str, Usage] = {}
+        self.of_session = False
+        self.usage = Usage()
+
+    def add(self, measured: Measured, before: Callable[[Usage], Usage]) -> str:
+        """Add what an event reports; return why the call must be stopped, or ''.
+
+        `before` subtracts what the session had spent before this call.
+        """
+        self._parts[measured.key] = measured.usage
+        self.of_session = measured.of_session
+        total = sum(self._parts.values(), Usage())
+        self.usage = total
+        spent = self._price(before(total) if measured.of_session else total)
+        self._spending.set_open(self._call, spent)
+        return self._spending.refusal_reason() if measured.continues else ""
+
+    def close(self, usage: Usage | None) -> None:
+        self._spending.close_call(self._call, usage)
+
+
+def read_usage_file(path: Path) -> Usage:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Usage)
+    except (OSError, msgspec.DecodeError):
+        return Usage()
