@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from punchlist.errors import ToolError
 from punchlist.model.dedup.merge import MergeRule
+from punchlist.model.item.debt import Debt
 from punchlist.model.item.item import ENDED, Fact, Item, Move, Status, reading_order
-from punchlist.model.ledger.events import Debt, Filed, Reported
+from punchlist.model.ledger.events import Filed, Reported
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World

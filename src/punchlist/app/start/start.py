@@ -14,7 +14,8 @@ from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
 from punchlist.errors import UsageError
-from punchlist.model.ledger.events import Debt, Filed
+from punchlist.model.item.debt import Debt
+from punchlist.model.ledger.events import Filed
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 

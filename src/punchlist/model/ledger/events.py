@@ -6,6 +6,7 @@ from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
+from punchlist.model.item.debt import Debt
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item, Move
 from punchlist.model.item.proof import Proof
@@ -22,17 +23,6 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
 
     moves: tuple[Move, ...] = ()
     usage: Usage = Usage()
-
-
-class Debt(Struct, frozen=True):
-    """An item that an earlier run could not file with the tracker."""
-
-    run: str
-    item: Item
-
-    @property
-    def name(self) -> str:
-        return f"{self.run}/{self.item.number}"
 
 
 class Dismissal(Struct, frozen=True):
