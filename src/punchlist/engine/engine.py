@@ -17,7 +17,7 @@ from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Question, Run
 from punchlist.ports.store import Store
 from punchlist.ports.world import World
-from punchlist.steps import VERBS, Action, Verb
+from punchlist.steps import VERBS, Action
 from punchlist.workflow.language import Workflow
 
 _Running = dict[asyncio.Task[ev.AnyEvent], Action]
@@ -86,19 +86,20 @@ class Engine:
 
     async def _run_step(self, at: PendingStep) -> None:
         """Run the actions of one step, asking the step again after every event. At a limit no
-        action starts; the time limit also cancels running ones, except `last` verbs and
-        `whole` actions.
+        action starts; the time limit also cancels running ones, except `whole` actions and verbs
+        that only end what was begun.
         """
         verb = VERBS[at.do.verb]
+        ends = verb.last or (verb.closes and bool(self._run.halted))
         running: _Running = {}
         begun = set(self._run.position.here if self._run.position.place == at.place else ())
         try:
             while True:
                 actions = verb.step(self._run, at.do.options, at.place)
-                self._start_actions(actions, at, running, begun)
+                self._start_actions(actions, at, running, begun, ends=ends)
                 if not running:
                     break
-                left = self._time_left(verb, running)
+                left = None if ends else self._time_left(running)
                 await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
                 ended = _pop_done(running)
                 self._record_results(at, ended)
@@ -112,20 +113,26 @@ class Engine:
             self._record_results(at, done | whole)
             if stop is not None:
                 raise stop
-        if not self._run.waits and (verb.last or not self._run.halted):
+        if not self._run.waits and (ends or not self._run.halted):
             self._record_event(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
 
     def _start_actions(
-        self, actions: tuple[Action, ...], at: PendingStep, running: _Running, begun: set[str]
+        self,
+        actions: tuple[Action, ...],
+        at: PendingStep,
+        running: _Running,
+        begun: set[str],
+        *,
+        ends: bool,
     ) -> None:
-        last = VERBS[at.do.verb].last
+        """Start what may start now; `ends`: no limit holds these actions up."""
         for action in actions:
             held = frozenset[str]().union(*(each.holds for each in running.values()))
             if action.key in begun or action.holds & held:
                 continue
             if 0 < self._limits.width <= len(running):
                 return
-            if not (last or action.whole or self._can_begin()):
+            if not (ends or action.whole or self._can_begin()):
                 return
             self._watcher.handle_start(at.place, action)
             running[asyncio.create_task(self._perform_action(at, action))] = action
@@ -219,8 +226,8 @@ class Engine:
             }
             self._record_event("limit", "halted", ev.Halted(limit=words[limit]))
 
-    def _time_left(self, verb: Verb, running: _Running) -> float | None:
-        uncut = verb.last or all(action.whole for action in running.values())
+    def _time_left(self, running: _Running) -> float | None:
+        uncut = all(action.whole for action in running.values())
         if uncut or not self._limits.seconds:
             return None
         return max(0.0, self._limits.seconds - self._driven_seconds())

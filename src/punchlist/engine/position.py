@@ -1,6 +1,7 @@
 """Where in the workflow a run is, by its ledger alone: resuming is the same as going on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -31,9 +32,12 @@ class PendingDecision(Struct, frozen=True):
 
 
 def find_position(workflow: Workflow, run: Run) -> PendingStep | PendingDecision | None:
-    """Return the next step or decision; None at the end. After a limit only `last` verbs remain."""
+    """Return the next step or decision; None at the end. After a limit only verbs remain that
+    close the present round, and `last` ones.
+    """
     if run.halted:
-        return next(_find_last_steps(workflow, run), None)
+        ending = chain(_find_closing_steps(workflow, run), _find_last_steps(workflow, run))
+        return next(ending, None)
     for index, step in enumerate(workflow.steps):
         here: PendingStep | PendingDecision | None
         if isinstance(step, Repeat):
@@ -43,6 +47,22 @@ def find_position(workflow: Workflow, run: Run) -> PendingStep | PendingDecision
         if here is not None:
             return here
     return None
+
+
+def _find_closing_steps(workflow: Workflow, run: Run) -> Iterator[PendingStep]:
+    """Yield the steps that close the present round, from the present place on."""
+    outer, *inner = run.position.place.split(".")
+    if not outer.isdigit():
+        return
+    step = workflow.steps[int(outer)]
+    steps: Sequence[Do | Repeat | StopWhen] = workflow.steps
+    at, prefix = int(outer), ""
+    if isinstance(step, Repeat) and inner:
+        steps, at, prefix = step.steps, int(inner[-1]), f"{outer}.{inner[0]}."
+    for index, each in enumerate(steps):
+        if index >= at and isinstance(each, Do) and VERBS[each.verb].closes:
+            here = _find_step(f"{prefix}{index}", each, run)
+            yield from [here] if here else []
 
 
 def _find_last_steps(workflow: Workflow, run: Run) -> Iterator[PendingStep]:

@@ -12,7 +12,7 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.score import THRESHOLD, Score, lowest_scores
 from punchlist.model.item.usage import Usage
-from punchlist.model.ledger.events import Challenged
+from punchlist.model.ledger.events import Challenged, Returned
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.unified_diff import render_diff
 from punchlist.ports.roles import Challenger, Exhibit, Judgement, RoleTask
@@ -48,6 +48,12 @@ class JudgeFixes(Struct, frozen=True):
     label: str
 
 
+class HoldBack(Struct, frozen=True):
+    """Batches that the challenger was to judge when a limit was reached."""
+
+    batches: tuple[int, ...]
+
+
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     batches = tuple(batch.number for batch in standing(run) if options.all or batch.uses_agent)
     contested = tuple(run.work.contested)
@@ -55,6 +61,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     missing = players is None and options.optional
     if not (batches or contested) or missing or run.work.challenged is not None:
         return ()
+    if run.halted:
+        held = tuple(each for each in batches if run.claimed_items(run.work.batches[each]))
+        return select_pending(run, Action("unjudged", HoldBack(held))) if held else ()
     if contested and (unmeasured := select_pending(run, *unmeasured_checks(run))):
         return unmeasured  # a red test may contradict what is contested
     task = JudgeFixes(batches, contested, options, f"{place} challenger")
@@ -91,6 +100,17 @@ async def judge_fixes(task: JudgeFixes, run: Run, world: World) -> Challenged:
         moves=(*verdict.moves, *contests),
         usage=sum((each.usage for each in answers), spent),
     )
+
+
+async def hold_back(task: HoldBack, run: Run, world: World) -> Returned:
+    """Reopen the items of fixes that the challenger could not judge."""
+    why = "the limit was reached before the challenger could judge it"
+    moves = tuple(
+        Move(item, Fact.REJECTED, by="challenge", why=why)
+        for number in task.batches
+        for item in run.claimed_items(run.work.batches[number])
+    )
+    return Returned(why=why, moves=moves)
 
 
 async def _ask_challenger(
@@ -201,5 +221,6 @@ VERB = Verb(
     "another agent judges the fixes",
     Options,
     step,
-    {Measure: measure_baseline, JudgeFixes: judge_fixes},
+    {Measure: measure_baseline, JudgeFixes: judge_fixes, HoldBack: hold_back},
+    closes=True,
 )

@@ -331,4 +331,5 @@ VERB = Verb(
     Options,
     step,
     {GiveBack: give_back, Land: land_batches, Publish: publish_branch},
+    closes=True,
 )

@@ -49,6 +49,10 @@ class Verb:
     performers: Mapping[type[Struct], Performer]
     last: bool = False
     """Runs even after a limit was reached: what is left must still be reported."""
+    closes: bool = False
+    """Is asked after a limit, too, if it was still to come in this round: it then ends what was
+    seen already, and starts nothing long.
+    """
 
 
 def select_pending(run: Run, *actions: Action) -> tuple[Action, ...]:

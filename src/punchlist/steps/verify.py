@@ -56,8 +56,18 @@ class Conclude(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
+    """Return the next actions; after a limit of the run only the verdict, and what it needs."""
     if not run.work.patches or run.work.verified is not None:
         return ()
+    actions = _plan_actions(run, options)
+    if not run.halted:
+        return actions
+    verdict = tuple(action for action in actions if isinstance(action.input, Conclude))
+    closing = None if verdict else _close_at_limit(run, options)
+    return select_pending(run, closing) if closing else verdict
+
+
+def _plan_actions(run: Run, options: Options) -> tuple[Action, ...]:
     first = run.position.here.get("recheck")
     if not isinstance(first, Rechecked):
         conflicts = find_conflicts(run)
@@ -73,11 +83,43 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     ]
     if examinations:
         return select_pending(run, *examinations)
-    refuted = {number: seen.refuted for number, seen in run.work.examined.items() if seen.refuted}
-    sound = [batch for batch in candidates if batch.number not in refuted]
-    refused = {**first.failed, **find_conflicts(run), **refuted}
-    so_far = Conclude(SearchResult(), refused, options=options)
+    so_far = Conclude(SearchResult(), _find_refused(run, first), options=options)
+    sound = [batch for batch in candidates if batch.number not in so_far.refused]
     return select_pending(run, _next_action(run, sound, so_far))
+
+
+def _find_refused(run: Run, first: Rechecked) -> dict[int, str]:
+    """Return the batches that analyzers, other patches or the examination speak against."""
+    refuted = {number: seen.refuted for number, seen in run.work.examined.items() if seen.refuted}
+    return {**first.failed, **find_conflicts(run), **refuted}
+
+
+def _close_at_limit(run: Run, options: Options) -> Action | None:
+    """Return the next action of a run at its limit that has seen fixes green, or None."""
+    first = run.position.here.get("recheck")
+    if not isinstance(first, Rechecked):
+        return None
+    so_far = Conclude(SearchResult(), _find_refused(run, first), options=options)
+    return _land_largest(run, so_far, run.halted)
+
+
+def _land_largest(run: Run, so_far: Conclude, limit: str) -> Action | None:
+    """Return the verdict that lets the largest set of fixes pass that whole checks were green
+    with; before it, the analyzers look at that set, unless they just did. None if there is none.
+    """
+    tried = [event for event in run.position.here.values() if isinstance(event, Tried)]
+    green = {event.batches for event in tried if event.complete and event.green and event.batches}
+    why = f"not judged: {limit}"
+    for turn, batches in enumerate(sorted(green, key=lambda each: (-len(each), each)), 1):
+        latest = run.work.rechecked
+        if latest is not None and set(latest.passed) == set(batches):
+            found = replace(so_far.found, good=batches, gave_up=why)
+            return Action("verdict", replace(so_far, found=found))
+        key = f"recheck at the limit {turn}"
+        if key not in run.position.here:
+            about = f"analyzers look again at {len(batches)} fixes that are green"
+            return Action(key, Recheck(batches), about)
+    return None
 
 
 def find_conflicts(run: Run) -> dict[int, str]:
@@ -111,7 +153,7 @@ def _next_action(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Act
         stands, used = replay_search(_search_culprits(candidates), results)
         if isinstance(stands, GroupTrial):
             so_far = replace(so_far, found=SearchResult(culprits=culprits))
-            return _trial_action(stands, tried, so_far)
+            return _trial_action(stands, tried, so_far, run)
         results = results[used:]
         found = replace(stands, culprits=culprits | stands.culprits)
         again = run.position.here.get(_recheck_action(turn, ()).key)
@@ -127,14 +169,13 @@ def _next_action(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Act
     return Action("verdict", replace(so_far, found=found))
 
 
-def _trial_action(trial: GroupTrial, tried: Sequence[Tried], so_far: Conclude) -> Action:
+def _trial_action(trial: GroupTrial, tried: Sequence[Tried], so_far: Conclude, run: Run) -> Action:
     limit = so_far.options.trials
     if len(tried) >= limit:
-        green = [event.batches for event in tried if event.complete and event.green]
-        good, why = green[-1] if green else (), f"not judged: {limit} check runs were spent"
-        return Action(
-            "verdict", replace(so_far, found=replace(so_far.found, good=good, gave_up=why))
-        )
+        spent = f"{limit} check runs were spent"
+        nothing = replace(so_far.found, gave_up=f"not judged: {spent}")
+        largest = _land_largest(run, so_far, spent)
+        return largest or Action("verdict", replace(so_far, found=nothing))
     only = f", {len(trial.only)} tests" if trial.only else ""
     about = f"checks over {len(trial.batches)} fixes{only}"
     return Action(f"trial {len(tried) + 1}", Try(trial), about)
@@ -268,4 +309,5 @@ VERB = Verb(
         Try: run_trial,
         Conclude: conclude,
     },
+    closes=True,
 )

@@ -162,7 +162,9 @@ def find_gaps(run: Run) -> Iterator[Gap]:
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
         yield Gap("reviewer", what, why)
     if run.halted:
-        yield Gap("limit", "The run stopped before it was through", run.halted)
+        landed = "; what was proven by then is on the branch"
+        why = f"{run.halted}{landed if run.landing.landed else ''}"
+        yield Gap("limit", "The run stopped before it was through", why)
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)

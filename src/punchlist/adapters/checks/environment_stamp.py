@@ -16,7 +16,7 @@ from punchlist.adapters.process.run import base_environment, which
 from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.model.checks.check import Check
 
-_PROTOCOL = 1
+_PROTOCOL = 2
 """Raise it whenever checks are started or their results read in another way."""
 _LIMIT = 2000
 _PACKAGES = (
