@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from msgspec.structs import replace
 from scripted import MAJOR, MINOR, Words
 
 from punchlist.model.finding.finding import Finding, Fix, Safety, Splice, Spot
@@ -117,6 +118,74 @@ def test_many_findings_in_one_file_take_a_few_looks(make_bench):
     assert {int(rule.removeprefix("word")) % 2 for rule in refused(run)} == {1}
     assert len(run.find_items(Status.FIXED)) == 60
     assert reader.looks < 40
+
+
+def test_thirty_findings_in_the_same_words_are_told_apart_by_their_lines(make_bench):
+    class Same(Imports):
+        def _in(self, tree, path):
+            yield from super()._in(tree, path)
+            for number, line in enumerate(tree.text(path).split("\n"), 1):
+                if line.startswith("odd"):
+                    spot = Spot(path, number)
+                    yield replace(self.finding("this is odd", "odd", path), spot=spot)
+
+    words = {f"word{n}": (MINOR, f"odd{n}" if n % 2 else f"even{n}") for n in range(60)}
+    reader = Same(**words)
+    text = "".join(f"word{n}\n" for n in range(60))
+    run = make_bench({"a.py": text}, reader).run()
+    assert {int(rule.removeprefix("word")) % 2 for rule in refused(run)} == {1}
+    assert len(run.find_items(Status.FIXED)) == 30
+    assert reader.looks < 40
+
+
+def test_what_the_fix_of_another_finding_removes_is_no_reason_to_refuse(make_bench):
+    """A longer line that the next round breaks in two: the tool alone would do the same."""
+
+    class Wraps(Imports):
+        def _in(self, tree, path):
+            yield from super()._in(tree, path)
+            text = tree.text(path)
+            for match in re.finditer(r"^(\w+), (\w+)$", text, re.MULTILINE):
+                if len(match[0]) > 20:
+                    yield self.finding(f"{len(match[0])} is too long", "long", path)
+                    wrapped = Fix((Splice(path, *match.span(), f"{match[1]},\\\n {match[2]}"),))
+                    yield self.finding("not wrapped", "wrap", path, wrapped)
+
+    words = {"short": (MINOR, "s" * 30), "spare": (MINOR, "used")}
+    bench = make_bench({"a.py": "first\ntiny, short\nspare\n"}, Wraps(**words))
+    run = bench.run()
+    assert refused(run) == {}
+    assert {item.status for item in run.items.values()} == {Status.FIXED}
+    assert "tiny,\\\n sss" in bench.git.commits[run.landing.tip]["a.py"]
+
+
+def test_other_words_for_what_is_still_there_do_not_name_a_cause(make_bench):
+    """Two edits make one line longer; without the one of a letter it is too long all the same."""
+
+    class Long(Imports):
+        def _in(self, tree, path):
+            yield from super()._in(tree, path)
+            for line in tree.text(path).split("\n"):
+                if len(line) > 20:
+                    yield self.finding(f"{len(line)} is too long", "long", path)
+
+    words = {"tiny": (MINOR, "tiny1"), "short": (MINOR, "s" * 30), "spare": (MINOR, "used")}
+    run = make_bench({"a.py": "first\ntiny, short\nspare\n"}, Long(**words)).run()
+    assert {item.lead.rule for item in run.find_items(Status.FIXED)} == {"tiny", "spare"}
+    assert list(refused(run)) == ["short"]
+
+
+def test_where_the_analyzer_fails_during_the_search_the_likeliest_are_refused(make_bench):
+    class Tired(Imports):
+        async def analyze(self, tree, paths):
+            said = await super().analyze(tree, paths)
+            return replace(said, failed="out of memory") if self.looks == 3 else said
+
+    run = make_bench({"a.py": TEXT}, Tired(**WORDS)).run()
+    assert refused(run).keys() <= {"Dict", "List", "spare"}
+    left = [item.lead.rule for item in run.find_items(Status.FILED)]
+    assert {"Dict", "List"} <= set(left), "one use of each import stays"
+    assert "unused" not in {item.lead.rule for item in run.items.values()}
 
 
 def test_a_more_severe_finding_is_held_against_its_cause_also_in_another_file(make_bench):

@@ -30,9 +30,9 @@ class NewFinding(Struct, frozen=True):
     owners: tuple[int, ...]
 
     @property
-    def name(self) -> tuple[str, str, str, str]:
-        """Path, source, rule and message."""
-        return (self.finding.spot.path, *_message_key(self.finding))
+    def name(self) -> tuple[str, str, str, str, int]:
+        """Path, source, rule, message, and the line it was on before."""
+        return (self.finding.spot.path, *_message_key(self.finding), self.key[3])
 
 
 class RecheckDiff:
@@ -48,14 +48,14 @@ class RecheckDiff:
     ) -> None:
         """`standing`: the findings that were there before; those of items not aimed at, if None."""
         self._run = run
-        self._batches = {batch.number: batch for batch in batches}
+        self.batches = {batch.number: batch for batch in batches}
         # What the fixer did, not what was planned: they need not be the same.
-        self._patches = {number: run.work.patches[number] for number in sorted(self._batches)}
+        self._patches = {number: run.work.patches[number] for number in sorted(self.batches)}
         self._touching: dict[str, list[int]] = defaultdict(list)
         for number, patch in self._patches.items():
             for path in patch.paths:
                 self._touching[path].append(number)
-        self._before = before
+        self.before = before
         self._words: dict[int, set[str]] = {}
         # What the fixer deferred is not aimed at: it may still be reported.
         self._items = {batch.number: run.claimed_items(batch) or batch.items for batch in batches}
@@ -66,7 +66,7 @@ class RecheckDiff:
             for key in self._item_keys(item)
         }
         self._standing = self._list_standing() if standing is None else standing
-        self._after = after
+        self.after = after
         self._news = tuple(self._find_new(after))
 
     def find_guilty(self, *, wide: bool) -> dict[int, str]:
@@ -94,17 +94,17 @@ class RecheckDiff:
             news
             for news in self._news
             if self._find_aimed(news) is None
-            and any(self._is_worse(news.finding, batch) for batch in self._batches.values())
+            and any(self._is_worse(news.finding, batch) for batch in self.batches.values())
         ]
 
     def accuse(self, number: int, news: NewFinding) -> dict[int, str]:
         """Return the batch and why it is refused; {} if this is no worse than what it fixed."""
-        if not self._is_worse(news.finding, self._batches[number]):
+        if not self._is_worse(news.finding, self.batches[number]):
             return {}
         return {number: f"brings about {_format_finding(news.finding)}"}
 
-    def count_new(self) -> Counter[tuple[str, str, str, str]]:
-        """Return how often each new finding is there, whatever its line."""
+    def count_new(self) -> Counter[tuple[str, str, str, str, int]]:
+        """Return how often each new finding is there, by name."""
         return Counter(news.name for news in self._news)
 
     def rank_suspects(self, news: NewFinding) -> list[int]:
@@ -113,12 +113,12 @@ class RecheckDiff:
         touching = set(self._touching.get(path, ()))
         names = _find_names(news)
         return sorted(
-            self._batches,
+            self.batches,
             key=lambda number: (
                 number not in touching,
                 number not in news.owners,
-                not names & self._changed_words(self._batches[number]),
-                self._line_distance(self._batches[number], news),
+                not names & self._changed_words(self.batches[number]),
+                self._line_distance(self.batches[number], news),
                 number,
             ),
         )
@@ -134,7 +134,7 @@ class RecheckDiff:
 
     def find_hiding(self) -> dict[int, str]:
         """Return batches with which a finding is there, and reported only with suppressions off."""
-        seen, new = Counter(map(_message_key, self._after)), Counter[tuple[str, str, str]]()
+        seen, new = Counter(map(_message_key, self.after)), Counter[tuple[str, str, str]]()
         new.update(_message_key(news.finding) for news in self._news)
         moved = Counter(map(_message_key, self._standing)) - (seen - new)
         found: dict[int, str] = {}
@@ -159,7 +159,7 @@ class RecheckDiff:
         return news.owners or hiders or touching
 
     def _adds_comments(self, number: int, path: str) -> bool:
-        before = self._before.get(path, "")
+        before = self.before.get(path, "")
         after = apply_splices(before, self._patches[number].file_splices(path, before))
         return strip_new_comments(path, before, after) != after
 
@@ -184,7 +184,7 @@ class RecheckDiff:
         return (finding.source, finding.rule) in rules
 
     def _find_new(self, after: Sequence[Finding]) -> Iterator[NewFinding]:
-        places = {path: self._map_file(path) for path in self._before}
+        places = {path: self._map_file(path) for path in self.before}
         standing = self._standing
         known = Counter(_make_key(finding, finding.spot.line or 0) for finding in standing)
         moved = [finding for finding in standing if finding.spot.path in places]
@@ -216,7 +216,7 @@ class RecheckDiff:
 
     def _map_file(self, path: str) -> "_PatchedFile":
         touching = {number: self._patches[number] for number in self._touching.get(path, ())}
-        return _PatchedFile(path, self._before[path], touching)
+        return _PatchedFile(path, self.before[path], touching)
 
     def _blame_batches(self, news: NewFinding, *, wide: bool) -> Sequence[int]:
         """Return the batches that wrote there, else the one that changed a name in the message,
@@ -225,7 +225,7 @@ class RecheckDiff:
         if news.owners and not wide:
             return news.owners[:1]
         touching = self._touching.get(news.finding.spot.path) or self._patches
-        nearby = [self._batches[number] for number in touching]
+        nearby = [self.batches[number] for number in touching]
         if wide:
             return [batch.number for batch in nearby]
         names = _find_names(news)
@@ -247,7 +247,7 @@ class RecheckDiff:
             return words
         words = self._words[batch.number] = set()
         for path in patch.paths:
-            before = self._before.get(path, "")
+            before = self.before.get(path, "")
             for splice in patch.file_splices(path, before):
                 words.update(_WORD.findall(before[splice.start : splice.end]))
                 words.update(_WORD.findall(splice.text))

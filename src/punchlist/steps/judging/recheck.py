@@ -17,6 +17,7 @@ from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.judging.causes import Name, find_causes
+from punchlist.steps.judging.cures import find_cured
 from punchlist.steps.judging.silence import Look, look_without_suppressions
 from punchlist.steps.support.project_context import select_files
 
@@ -41,6 +42,7 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     left = [batch for batch in left if batch.number not in failed]
     follow: dict[int, tuple[str, ...]] = {}
     unproven: dict[str, str] = {}
+    settled: set[Name] = set()
     for turn in range(TURNS + 2):
         findings, looks = await _run_analyzers(left, run, world)
         seen = RecheckDiff(run, left, before, findings)
@@ -48,7 +50,7 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
         if not guilty and turn >= TURNS:
             guilty = seen.find_guilty(wide=True)
         elif not guilty:
-            guilty = await _find_culprits(seen, left, before, run, world)
+            guilty = await _find_culprits(seen, settled, run, world)
         follow = seen.follow_ups()
         if not guilty and left:
             sources = [source for source, look in looks.items() if _is_complete(look)]
@@ -74,31 +76,34 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
 
 
 async def _find_culprits(
-    seen: RecheckDiff, left: Sequence[Batch], before: Mapping[str, str], run: Run, world: World
+    seen: RecheckDiff, settled: set[Name], run: Run, world: World
 ) -> dict[int, str]:
     """Return the batches that bring about something worse than they fixed, each found by leaving
-    out others.
+    out others. What is put up with is added to `settled`: it can be fixed in turn, or is no worse.
     """
+    worse = [news for news in seen.find_worse() if news.name not in settled]
+    settled |= await find_cured(seen, worse, run, world) if worse else set()
+    worse = [news for news in worse if news.name not in settled]
 
     async def look(left_out: frozenset[int], news: Sequence[NewFinding]) -> Counter[Name] | None:
         paths = {each.finding.spot.path for each in news}
-        kept = [batch for batch in left if batch.number not in left_out]
-        findings, looks = await _run_analyzers(
-            kept, run, world, {each.finding.source for each in news}, paths
-        )
+        sources = {each.finding.source for each in news}
+        kept = [batch for number, batch in seen.batches.items() if number not in left_out]
+        findings, looks = await _run_analyzers(kept, run, world, sources, paths)
         if any(each.failed for each in looks.values()):
             return None
-        texts = {path: text for path, text in before.items() if path in paths}
+        texts = {path: text for path, text in seen.before.items() if path in paths}
         return RecheckDiff(run, kept, texts, findings).count_new()
 
-    causes = await find_causes(seen, look)
+    causes = await find_causes(seen, worse, look)
     guilty: dict[int, str] = {}
-    for news in seen.find_worse():
-        if news.name not in causes:  # the search took too long
+    for news in worse:
+        if news.name not in causes:  # a look failed, or there were too many
             return seen.find_guilty(wide=False)
         number = causes[news.name]
-        if number is not None and number not in guilty:
-            guilty |= seen.accuse(number, news)
+        accused = {} if number is None else seen.accuse(number, news)
+        settled |= set() if accused else {news.name}
+        guilty = accused | guilty
     return guilty
 
 
