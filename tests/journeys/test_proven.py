@@ -233,3 +233,58 @@ def test_the_reports_on_disk_tell_the_run_as_it_ended(place, tmp_path):
         for each in sarif["runs"]
         for invocation in each["invocations"]
     )
+
+
+TYPED = '''"""Types that were imported, and an answer to each."""
+
+import os
+import sys
+from typing import Dict, List, Optional, Union
+
+__all__ = ["main", "Late", "Early"]
+
+
+class Early(object):
+    def one(self, rows: List[int]) -> Dict[str, int]:
+        return dict((str(row), row) for row in rows)
+
+
+class Late(Early):
+    def one(self, rows: List[int], size: Union[int, str] = 1) -> Dict[str, int]:
+        return super(Late, self).one(rows)
+
+    def two(self, size: Optional[int] = None) -> Union[int, str]:
+        return "{}".format(size) if size == None else size
+'''
+
+
+def test_analyzers_tell_what_a_fix_brings_about_and_no_more_is_left_than_the_tool_alone_leaves(
+    place,
+):
+    """In an `__init__.py` ruff reports imports that became unused, and has no fix for them."""
+    place.repo.git("rm", "-r", "--quiet", "shop", "tests")
+    place.repo.commit({"pkg/__init__.py": TYPED, "pkg/typed.py": TYPED})
+    run = place.run(flags={"analyzers.select": "F,UP,C4,RUF022,E711"}, allow_checks=False)
+    ruff = [str(Path(sys.executable).with_name("ruff")), "check", "--isolated", "--no-cache", "-q"]
+    ruff += ["--select=F,UP,C4,RUF022,E711", "--exit-zero"]
+
+    def count_left(commit: str, *options: str) -> int:
+        place.repo.git("checkout", "--quiet", commit)
+        told = subprocess.run(
+            [*ruff, "--output-format=json", *options, "."], cwd=place.repo.root, capture_output=True, check=True
+        )  # fmt: skip
+        return len(json.loads(told.stdout))
+
+    ours = count_left(run.landing.tip)
+    assert ours <= count_left("main", "--fix")
+    reasons = {
+        item.lead.title: attempt.why
+        for item in run.items.values()
+        for attempt in item.attempts
+        if attempt.fact is Fact.REJECTED and "brings about" in attempt.why
+    }
+    assert len(reasons) == 4, "one for each name that would be left over in __init__.py"
+    for name in ("Dict", "List", "Optional", "Union"):
+        assert sum(f"`typing.{name}` imported but unused" in why for why in reasons.values()) == 1
+    typed = place.repo.git("show", f"{run.landing.branch}:pkg/typed.py")
+    assert "typing" not in typed, "where the import can go, it goes with what made it unused"

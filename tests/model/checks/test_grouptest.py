@@ -9,8 +9,10 @@ from punchlist.model.checks.group_testing import (
     GroupTrial,
     SearchResult,
     TrialResult,
+    decode_causes,
     replay_search,
     search,
+    search_cause,
 )
 
 
@@ -208,3 +210,53 @@ def test_results_of_trials_that_are_no_longer_asked_for_are_passed_over():
     assert replay_search(search([1, 2]), old)[0] == GroupTrial((1, 2), repeat=False)
     found, used = replay_search(search([1, 2]), [*old, again])
     assert (found.good, used) == ((1, 2), 4)
+
+
+def answered(found, answer) -> tuple[object, int]:
+    """What a search finds where `answer` says what is seen without some, and with how many trials."""
+    trials = 0
+    try:
+        left_out = next(found)
+        while True:
+            trials += 1
+            left_out = found.send(answer(set(left_out)))
+    except StopIteration as end:
+        return end.value, trials
+
+
+@given(st.integers(1, 300), st.data())
+def test_one_cause_is_found_at_once_if_it_is_the_likeliest_and_soon_if_not(size, data):
+    cause = data.draw(st.integers(0, size - 1))
+    found, trials = answered(search_cause(range(size)), lambda left_out: cause not in left_out)
+    assert found == cause
+    assert trials <= 2 * (cause + 1).bit_length()
+
+
+@given(st.integers(1, 100), st.data())
+def test_of_causes_that_only_act_together_or_each_alone_one_is_found(size, data):
+    causes = data.draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=4))
+    together, _ = answered(search_cause(range(size)), causes.isdisjoint)
+    assert together == min(causes)
+    alone, _ = answered(search_cause(range(size)), lambda left_out: not causes <= left_out)
+    assert alone == max(causes)
+
+
+def test_what_is_there_without_any_suspect_has_no_cause_among_them():
+    assert answered(search_cause(range(9)), lambda _: True) == (None, 5)
+
+
+@given(st.integers(2, 200), st.data())
+def test_the_causes_of_many_effects_are_read_from_the_same_few_trials(size, data):
+    causes = data.draw(
+        st.dictionaries(
+            st.text("ab", max_size=4), st.sets(st.integers(0, size - 1), min_size=1, max_size=3)
+        )
+    )
+
+    def gone(left_out):
+        return {effect for effect, needed in causes.items() if needed & left_out}
+
+    found, trials = answered(decode_causes(range(size), causes), gone)
+    alone = {effect: min(needed) for effect, needed in causes.items() if len(needed) == 1}
+    assert found == alone
+    assert trials == 2 * ceil(log2(size))

@@ -8,9 +8,12 @@ Red is believed only where it comes back: with the fixes red, without them green
 again; and each culprit is seen red once more before it is blamed. What does not come back is noise.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
+
+Effect = TypeVar("Effect")
 
 
 class GroupTrial(Struct, frozen=True):
@@ -162,6 +165,47 @@ def _narrow_down(
             return None
         broken = sure.failing or broken
     return _Culprit(suspects[0], broken)
+
+
+def search_cause(suspects: Sequence[int]) -> Generator[tuple[int, ...], bool, int | None]:
+    """Search which suspect, likeliest first, brings about what is seen with all of them in.
+
+    Yields those to leave out, and is sent whether it is still seen. Takes one trial if the first
+    suspect is the cause, about 2 * log2(n) if not. Returns None if it is seen without all of them.
+    """
+    seen_without, size = 0, 1
+    while (yield tuple(suspects[:size])):
+        if size >= len(suspects):
+            return None
+        seen_without, size = size, min(size * 2, len(suspects))
+    while size - seen_without > 1:
+        half = (seen_without + size) // 2
+        if (yield tuple(suspects[:half])):
+            seen_without = half
+        else:
+            size = half
+    return suspects[size - 1]
+
+
+def decode_causes(
+    suspects: Sequence[int], effects: Collection[Effect]
+) -> Generator[tuple[int, ...], Collection[Effect], dict[Effect, int]]:
+    """Find the causes of many effects at once, with 2 * log2(n) trials: each suspect is left out
+    where its place has a bit set, so that the trials without an effect spell the place of its
+    cause. Yields those to leave out, and is sent the effects that are gone then; effects of
+    several suspects together are not found.
+    """
+    codes = dict.fromkeys(effects, 0)
+    for bit in range((len(suspects) - 1).bit_length()):
+        marked = [each for place, each in enumerate(suspects) if place >> bit & 1]
+        gone_with = yield tuple(marked)
+        gone_without = yield tuple(each for each in suspects if each not in marked)
+        codes = {
+            effect: code | (effect in gone_with) << bit
+            for effect, code in codes.items()
+            if (effect in gone_with) != (effect in gone_without)
+        }
+    return {effect: suspects[code] for effect, code in codes.items() if code < len(suspects)}
 
 
 def replay_search(

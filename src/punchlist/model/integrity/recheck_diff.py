@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from punchlist.model.finding.finding import Finding
+from punchlist.model.finding.finding import Finding, Safety
 from punchlist.model.finding.severity import Severity
 from punchlist.model.integrity.new_comments import strip_new_comments
 from punchlist.model.item.batch import Batch
@@ -29,6 +29,11 @@ class NewFinding(Struct, frozen=True):
     key: Key
     owners: tuple[int, ...]
 
+    @property
+    def name(self) -> tuple[str, str, str, str, int]:
+        """Path, source, rule, message, and the line it was on before."""
+        return (self.finding.spot.path, *_message_key(self.finding), self.key[3])
+
 
 class RecheckDiff:
     """Compares places exactly: the splices tell where each patched line was before."""
@@ -43,14 +48,15 @@ class RecheckDiff:
     ) -> None:
         """`standing`: the findings that were there before; those of items not aimed at, if None."""
         self._run = run
-        self._batches = {batch.number: batch for batch in batches}
+        self.batches = {batch.number: batch for batch in batches}
         # What the fixer did, not what was planned: they need not be the same.
-        self._patches = {number: run.work.patches[number] for number in sorted(self._batches)}
+        self._patches = {number: run.work.patches[number] for number in sorted(self.batches)}
         self._touching: dict[str, list[int]] = defaultdict(list)
         for number, patch in self._patches.items():
             for path in patch.paths:
                 self._touching[path].append(number)
-        self._before = before
+        self.before = before
+        self._words: dict[int, set[str]] = {}
         # What the fixer deferred is not aimed at: it may still be reported.
         self._items = {batch.number: run.claimed_items(batch) or batch.items for batch in batches}
         self._aimed = {
@@ -60,25 +66,75 @@ class RecheckDiff:
             for key in self._item_keys(item)
         }
         self._standing = self._list_standing() if standing is None else standing
-        self._after = after
+        self.after = after
         self._news = tuple(self._find_new(after))
 
     def find_guilty(self, *, wide: bool) -> dict[int, str]:
-        """Return batches that did not remove their finding, or caused something worse, and why."""
-        found: dict[int, str] = {}
-        for news in self._news:
-            aimed = self._aimed.get(news.key)
-            if aimed is not None and self._is_same_rule(news.finding, aimed):
-                found[aimed] = f"{news.finding.source} still reports it"
-                continue
+        """Return batches that did not remove their finding, or are likely to have caused something
+        worse, and why. `wide`: all in the file of something worse.
+        """
+        found = self.find_unfixed()
+        for news in self.find_worse():
             for number in self._blame_batches(news, wide=wide):
-                if self._is_worse(news.finding, self._batches[number]):
-                    found.setdefault(number, f"brings about {_format_finding(news.finding)}")
+                found |= {} if number in found else self.accuse(number, news)
         return found
+
+    def find_unfixed(self) -> dict[int, str]:
+        """Return the batches whose own finding is still reported."""
+        found = {}
+        for news in self._news:
+            aimed = self._find_aimed(news)
+            if aimed is not None:
+                found[aimed] = f"{news.finding.source} still reports it"
+        return found
+
+    def find_worse(self) -> list[NewFinding]:
+        """Return what was not there before, and is worse than what some batch fixed."""
+        return [
+            news
+            for news in self._news
+            if self._find_aimed(news) is None
+            and any(self._is_worse(news.finding, batch) for batch in self.batches.values())
+        ]
+
+    def accuse(self, number: int, news: NewFinding) -> dict[int, str]:
+        """Return the batch and why it is refused; {} if this is no worse than what it fixed."""
+        if not self._is_worse(news.finding, self.batches[number]):
+            return {}
+        return {number: f"brings about {_format_finding(news.finding)}"}
+
+    def count_new(self) -> Counter[tuple[str, str, str, str, int]]:
+        """Return how often each new finding is there, by name."""
+        return Counter(news.name for news in self._news)
+
+    def rank_suspects(self, news: NewFinding) -> list[int]:
+        """Return all batches, the likeliest to have caused this first."""
+        path = news.finding.spot.path
+        touching = set(self._touching.get(path, ()))
+        names = _find_names(news)
+        return sorted(
+            self.batches,
+            key=lambda number: (
+                number not in touching,
+                number not in news.owners,
+                not names & self._changed_words(self.batches[number]),
+                self._line_distance(self.batches[number], news),
+                number,
+            ),
+        )
+
+    def find_touching(self, path: str) -> Sequence[int]:
+        """Return the batches that edit a file."""
+        return self._touching.get(path, ())
+
+    def _find_aimed(self, news: NewFinding) -> int | None:
+        """Return the batch that was to remove this very finding, or None."""
+        aimed = self._aimed.get(news.key)
+        return aimed if aimed is not None and self._is_same_rule(news.finding, aimed) else None
 
     def find_hiding(self) -> dict[int, str]:
         """Return batches with which a finding is there, and reported only with suppressions off."""
-        seen, new = Counter(map(_message_key, self._after)), Counter[tuple[str, str, str]]()
+        seen, new = Counter(map(_message_key, self.after)), Counter[tuple[str, str, str]]()
         new.update(_message_key(news.finding) for news in self._news)
         moved = Counter(map(_message_key, self._standing)) - (seen - new)
         found: dict[int, str] = {}
@@ -103,7 +159,7 @@ class RecheckDiff:
         return news.owners or hiders or touching
 
     def _adds_comments(self, number: int, path: str) -> bool:
-        before = self._before.get(path, "")
+        before = self.before.get(path, "")
         after = apply_splices(before, self._patches[number].file_splices(path, before))
         return strip_new_comments(path, before, after) != after
 
@@ -128,7 +184,7 @@ class RecheckDiff:
         return (finding.source, finding.rule) in rules
 
     def _find_new(self, after: Sequence[Finding]) -> Iterator[NewFinding]:
-        places = {path: self._map_file(path) for path in self._before}
+        places = {path: self._map_file(path) for path in self.before}
         standing = self._standing
         known = Counter(_make_key(finding, finding.spot.line or 0) for finding in standing)
         moved = [finding for finding in standing if finding.spot.path in places]
@@ -160,7 +216,7 @@ class RecheckDiff:
 
     def _map_file(self, path: str) -> "_PatchedFile":
         touching = {number: self._patches[number] for number in self._touching.get(path, ())}
-        return _PatchedFile(path, self._before[path], touching)
+        return _PatchedFile(path, self.before[path], touching)
 
     def _blame_batches(self, news: NewFinding, *, wide: bool) -> Sequence[int]:
         """Return the batches that wrote there, else the one that changed a name in the message,
@@ -169,10 +225,10 @@ class RecheckDiff:
         if news.owners and not wide:
             return news.owners[:1]
         touching = self._touching.get(news.finding.spot.path) or self._patches
-        nearby = [self._batches[number] for number in touching]
+        nearby = [self.batches[number] for number in touching]
         if wide:
             return [batch.number for batch in nearby]
-        names = set(news.finding.context.names) or set(_WORD.findall(news.finding.title))
+        names = _find_names(news)
         nearest = min(
             nearby,
             key=lambda batch: (
@@ -186,9 +242,12 @@ class RecheckDiff:
 
     def _changed_words(self, batch: Batch) -> set[str]:
         patch = self._patches[batch.number]
-        words: set[str] = set()
+        words = self._words.get(batch.number)
+        if words is not None:
+            return words
+        words = self._words[batch.number] = set()
         for path in patch.paths:
-            before = self._before.get(path, "")
+            before = self.before.get(path, "")
             for splice in patch.file_splices(path, before):
                 words.update(_WORD.findall(before[splice.start : splice.end]))
                 words.update(_WORD.findall(splice.text))
@@ -203,7 +262,9 @@ class RecheckDiff:
         with a fix (tool's).
         """
         cured = min(self._run.items[number].severity.rank for number in self._items[batch.number])
-        lesser = finding.severity is Severity.MINOR if batch.uses_agent else finding.fix is not None
+        fix = finding.fix
+        fixable = fix is not None and fix.safety is not Safety.DISPLAY
+        lesser = finding.severity is Severity.MINOR if batch.uses_agent else fixable
         return finding.severity.rank < cured or (finding.severity.rank <= cured and not lesser)
 
 
@@ -243,6 +304,10 @@ class _PatchedFile:
 
     def _old_line(self, offset: int) -> int:
         return self._old.find_place(offset)[0]
+
+
+def _find_names(news: NewFinding) -> set[str]:
+    return set(news.finding.context.names) or set(_WORD.findall(news.finding.title))
 
 
 def _make_key(finding: Finding, line: int) -> Key:

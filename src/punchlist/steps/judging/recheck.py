@@ -1,11 +1,12 @@
 """Runs the analyzers on the patched tree: are the findings gone, and are there new ones?"""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding
-from punchlist.model.integrity.recheck_diff import RecheckDiff
+from punchlist.model.integrity.recheck_diff import NewFinding, RecheckDiff
 from punchlist.model.integrity.suppressions import is_same_program
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.usage import Usage
@@ -15,13 +16,15 @@ from punchlist.model.patch.patch import Patch, combine_patches
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
+from punchlist.steps.judging.causes import Name, find_causes
+from punchlist.steps.judging.cures import find_cured
 from punchlist.steps.judging.silence import Look, look_without_suppressions
 from punchlist.steps.support.project_context import select_files
 
 NO_OP = "only comments, formatting or the names of locals would change"
 RESTLESS = "the analyzers had something new to say each time a fix was taken out"
-TURNS = 4
-"""Turns in which only the likeliest culprits are taken out; then all batches in their files are."""
+TURNS = 12
+"""Looks at all batches before everything in the files of new findings is taken out."""
 
 
 class Recheck(Struct, frozen=True):
@@ -39,10 +42,15 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     left = [batch for batch in left if batch.number not in failed]
     follow: dict[int, tuple[str, ...]] = {}
     unproven: dict[str, str] = {}
+    settled: set[Name] = set()
     for turn in range(TURNS + 2):
         findings, looks = await _run_analyzers(left, run, world)
         seen = RecheckDiff(run, left, before, findings)
-        guilty = seen.find_guilty(wide=turn >= TURNS) | _find_unseen(left, run, looks)
+        guilty = seen.find_unfixed() | _find_unseen(left, run, looks)
+        if not guilty and turn >= TURNS:
+            guilty = seen.find_guilty(wide=True)
+        elif not guilty:
+            guilty = await _find_culprits(seen, settled, run, world)
         follow = seen.follow_ups()
         if not guilty and left:
             sources = [source for source, look in looks.items() if _is_complete(look)]
@@ -67,6 +75,38 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     )
 
 
+async def _find_culprits(
+    seen: RecheckDiff, settled: set[Name], run: Run, world: World
+) -> dict[int, str]:
+    """Return the batches that bring about something worse than they fixed, each found by leaving
+    out others. What is put up with is added to `settled`: it can be fixed in turn, or is no worse.
+    """
+    worse = [news for news in seen.find_worse() if news.name not in settled]
+    settled |= await find_cured(seen, worse, run, world) if worse else set()
+    worse = [news for news in worse if news.name not in settled]
+
+    async def look(left_out: frozenset[int], news: Sequence[NewFinding]) -> Counter[Name] | None:
+        paths = {each.finding.spot.path for each in news}
+        sources = {each.finding.source for each in news}
+        kept = [batch for number, batch in seen.batches.items() if number not in left_out]
+        findings, looks = await _run_analyzers(kept, run, world, sources, paths)
+        if any(each.failed for each in looks.values()):
+            return None
+        texts = {path: text for path, text in seen.before.items() if path in paths}
+        return RecheckDiff(run, kept, texts, findings).count_new()
+
+    causes = await find_causes(seen, worse, look)
+    guilty: dict[int, str] = {}
+    for news in worse:
+        if news.name not in causes:  # a look failed, or there were too many
+            return seen.find_guilty(wide=False)
+        number = causes[news.name]
+        accused = {} if number is None else seen.accuse(number, news)
+        settled |= set() if accused else {news.name}
+        guilty = accused | guilty
+    return guilty
+
+
 def _is_proven(batch: Batch, run: Run, unproven: Mapping[str, str]) -> bool:
     """Return whether an analyzer's silence about the batch is a proof. A tool's own edit that
     adds a suppression is refused before, so its silence is one.
@@ -89,23 +129,33 @@ async def _read_texts(batches: Sequence[Batch], run: Run, world: World) -> dict[
     return {path: text for path, text in texts.items() if text is not None}
 
 
-async def _run_analyzers(
-    batches: Sequence[Batch], run: Run, world: World
-) -> tuple[list[Finding], dict[str, LatestReview]]:
-    """Return the findings on the patched tree, and a review by analyzer: those that reported the
-    batches' items, or all if an agent wrote a patch.
-    """
-    patches = [run.work.patches[batch.number] for batch in batches]
+def _choose_analyzers(batches: Sequence[Batch], run: Run) -> set[str]:
+    """Return the analyzers that reported the batches' items, or all if an agent wrote a patch."""
     wanted = {finding.source for batch in batches for finding in _find_targets(batch, run)}
     if any(batch.uses_agent for batch in batches):
         # An agent's patch may do anything: all analyzers that could review the tip look again.
         reviews = run.reviewing.reviews
         wanted.update(name for name in run.started.reviewers if _is_complete(reviews.get(name)))
+    return wanted
+
+
+async def _run_analyzers(
+    batches: Sequence[Batch],
+    run: Run,
+    world: World,
+    wanted: Collection[str] | None = None,
+    paths: Collection[str] | None = None,
+) -> tuple[list[Finding], dict[str, LatestReview]]:
+    """Return the findings on the patched tree, or in some files, and a review by analyzer."""
+    patches = [run.work.patches[batch.number] for batch in batches]
+    wanted = _choose_analyzers(batches, run) if wanted is None else wanted
     findings: list[Finding] = []
     looks: dict[str, LatestReview] = {}
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
     async with world.trees.open_tree(run.landing.tip, patches, pristine=steering) as tree:
         view = select_files(world.change, run, tree)
+        if paths is not None:
+            view = [path for path in tree.files() if path in paths]
         for source in sorted(wanted):
             said = Analysis(failed="it is not there any more")
             if analyzer := world.analyzers.get(source):

@@ -61,7 +61,9 @@ async def _look_switched_off(
     found: list[Finding] = []
     failed: dict[str, str] = {}
     patches = [run.work.patches[batch.number] for batch in look.batches]
-    async with world.trees.open_tree(run.landing.tip, patches, pristine=_steering(world)) as tree:
+    async with world.trees.open_tree(
+        run.landing.tip, patches, pristine=steering_of_base(world)
+    ) as tree:
         paths = _list_paths(look, run, tree)
         for source in sources:
             bare = await world.unsuppressed[source].analyze(tree, paths)
@@ -76,7 +78,7 @@ async def _find_hidden_before(
 ) -> list[Finding]:
     """Return what the tip itself hides from the same analyzers."""
     found: list[Finding] = []
-    async with world.trees.open_tree(run.landing.tip, pristine=_steering(world)) as tree:
+    async with world.trees.open_tree(run.landing.tip, pristine=steering_of_base(world)) as tree:
         paths = _list_paths(look, run, tree)
         for source in sorted({finding.source for finding in hidden}):
             found += (await world.unsuppressed[source].analyze(tree, paths)).findings
@@ -102,7 +104,9 @@ async def _look_without_comments(
     if not patches:
         return []
     found: list[Finding] = []
-    async with world.trees.open_tree(run.landing.tip, patches, pristine=_steering(world)) as tree:
+    async with world.trees.open_tree(
+        run.landing.tip, patches, pristine=steering_of_base(world)
+    ) as tree:
         paths = _list_paths(look, run, tree)
         for source in sorted({source for source, _, _ in sought}):
             found += (await world.analyzers[source].analyze(tree, paths)).findings
@@ -120,10 +124,15 @@ async def _strip_comments(look: Look, run: Run, world: World) -> list[Patch]:
         bare = strip_new_comments(path, look.before.get(path, ""), text or "")
         if bare != (text or ""):
             stripped[path] = bare
-    if not stripped:
-        return []
-    rest = [_leave_out(patch, stripped) for patch in patches]
-    return [*filter(None, rest), *(_make_patch(path, stripped[path], look) for path in stripped)]
+    return put_texts(patches, stripped, look.before) if stripped else []
+
+
+def put_texts(
+    patches: Iterable[Patch], texts: Mapping[str, str], before: Mapping[str, str]
+) -> list[Patch]:
+    """Return the patches, but with these texts for these files."""
+    rest = [_leave_out(patch, texts) for patch in patches]
+    return [*filter(None, rest), *(_make_patch(path, texts[path], before) for path in texts)]
 
 
 def _leave_out(patch: Patch, paths: Collection[str]) -> Patch:
@@ -133,9 +142,9 @@ def _leave_out(patch: Patch, paths: Collection[str]) -> Patch:
     )
 
 
-def _make_patch(path: str, text: str, look: Look) -> Patch:
-    if path in look.before:
-        return Patch(splices=tuple(splices_between(path, look.before[path], text)))
+def _make_patch(path: str, text: str, before: Mapping[str, str]) -> Patch:
+    if path in before:
+        return Patch(splices=tuple(splices_between(path, before[path], text)))
     raw = text.encode("utf-8", "surrogateescape")
     return Patch(files=(FileChange(path, raw.decode("latin-1")),))
 
@@ -148,7 +157,8 @@ def _list_paths(look: Look, run: Run, tree: Tree) -> list[str]:
     return [path for path in tree.files() if path in wanted]
 
 
-def _steering(world: World) -> Pristine:
+def steering_of_base(world: World) -> Pristine:
+    """Return the view in which analyzers are configured as on the base."""
     return Pristine(origin=world.change.base, alone=world.protected.steering)
 
 

@@ -1,15 +1,12 @@
 """An analyzer that was silenced is no witness: it is asked again with its suppressions off, or without the comments that a fix adds."""
 
 import asyncio
+import dataclasses
 import re
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "conformance"))
-
-from scripted import Bench, MemoryTree, Words
+from msgspec.structs import replace
+from scripted import MemoryTree, Words
 
 from made import STARTED
 from punchlist.model.finding.severity import Severity
@@ -19,8 +16,6 @@ from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Landing, LatestReview, Reviewing, RoundWork, Run
 from punchlist.model.patch.patch import Patch, splices_between
 from punchlist.steps.judging.recheck import Recheck, recheck_batches
-
-pytestmark = pytest.mark.pure
 
 MAJOR = Severity.MAJOR
 QUIET = re.compile(r"(?:#|//|--).*\bquiet\b", re.IGNORECASE)
@@ -48,13 +43,10 @@ WORDS = {"bad": (MAJOR, None), "worse": (Severity.CRITICAL, None)}
 class Case:
     """One agent's patch of a file, for the items that `aim` names by rule."""
 
-    def __init__(self, folder, before, after, aim=("bad",), path="a.py", **options) -> None:
-        self.bench = Bench(folder, {path: before})
+    def __init__(self, make_bench, before, after, aim=("bad",), path="a.py", **options) -> None:
         analyzer = Hushed(**WORDS)
-        self.bench.reviewers = {"words": analyzer}
-        self.world = self.bench.world("r")
-        for name, value in options.items():
-            object.__setattr__(self.world, name, value)
+        self.world = make_bench({path: before}, analyzer).world("r")
+        self.world = dataclasses.replace(self.world, **options)
         tree = MemoryTree("base", {path: before})
         said = asyncio.run(analyzer.analyze(tree, None)).findings
         items = {
@@ -72,14 +64,7 @@ class Case:
         reviews = {"words": LatestReview("words", "base")}
         self.run = Run(
             id="r",
-            started=type(STARTED)(
-                **{
-                    name: getattr(STARTED, name)
-                    for name in STARTED.__struct_fields__
-                    if name != "reviewers"
-                },
-                reviewers=("words",),
-            ),
+            started=replace(STARTED, reviewers=("words",)),
             landing=Landing(tip="base"),
             items=items,
             reviewing=Reviewing(reviews=reviews),
@@ -104,18 +89,18 @@ BARE = {"unsuppressed": {"words": Hushed(bare=True, **WORDS)}}
     ],
 )
 def test_a_fix_that_silences_the_tool_is_refused_whatever_the_comment_says(
-    tmp_path, before, after, options
+    make_bench, before, after, options
 ):
-    said = Case(tmp_path, before, after, **options).recheck()
+    said = Case(make_bench, before, after, **options).recheck()
     assert said.passed == said.silent == ()
     assert "hides a finding instead of fixing it" in said.failed[1]
     assert "words reports bad: `bad` is not for here (a.py:" in said.failed[1]
 
 
 @pytest.mark.parametrize("options", [BARE, {}], ids=["switched off", "without new comments"])
-def test_a_fix_that_hides_the_finding_of_another_item_is_refused(tmp_path, options):
+def test_a_fix_that_hides_the_finding_of_another_item_is_refused(make_bench, options):
     before, after = "bad\n\n\nworse\n", "good\n\n\nworse  # quiet\n"
-    assert "hides" in Case(tmp_path, before, after, **options).recheck().failed[1]
+    assert "hides" in Case(make_bench, before, after, **options).recheck().failed[1]
 
 
 @pytest.mark.parametrize("options", [BARE, {}], ids=["switched off", "without new comments"])
@@ -128,8 +113,8 @@ def test_a_fix_that_hides_the_finding_of_another_item_is_refused(tmp_path, optio
         ("worse # quiet everywhere\nbad # x\n", "worse # quiet everywhere\ngood\n"),
     ],
 )
-def test_a_fix_beside_what_was_hidden_before_is_proven(tmp_path, before, after, options):
-    case = Case(tmp_path, before, after, **options)
+def test_a_fix_beside_what_was_hidden_before_is_proven(make_bench, before, after, options):
+    case = Case(make_bench, before, after, **options)
     if not case.run.items:  # the tool was silent about all of it, and there is nothing to fix
         return
     said = case.recheck()
@@ -137,25 +122,24 @@ def test_a_fix_beside_what_was_hidden_before_is_proven(tmp_path, before, after, 
 
 
 def test_without_a_word_on_how_a_tool_is_silenced_its_silence_about_an_agent_proves_nothing(
-    tmp_path,
+    make_bench,
 ):
-    case = Case(tmp_path, "bad\n", "good\n", undeclared=frozenset({"words"}))
+    case = Case(make_bench, "bad\n", "good\n", undeclared=frozenset({"words"}))
     said = case.recheck()
     assert (said.passed, said.silent) == ((1,), ())
     assert "`unsuppressed`" in said.unproven["words"]
-    assert "hides" in Case(tmp_path, "bad\n", "bad  # quiet\n").recheck().failed[1]
 
 
-def test_a_tool_that_fails_with_its_suppressions_off_proves_nothing(tmp_path):
+def test_a_tool_that_fails_with_its_suppressions_off_proves_nothing(make_bench):
     broken = {"unsuppressed": {"words": Hushed(bare=True, broken="no such option --all")}}
-    said = Case(tmp_path, "bad\n", "good\n", **broken).recheck()
+    said = Case(make_bench, "bad\n", "good\n", **broken).recheck()
     assert (said.passed, said.silent) == ((1,), ())
     assert "no such option --all" in said.unproven["words"]
 
 
-def test_the_tool_is_not_asked_about_the_tip_where_nothing_is_hidden(tmp_path):
+def test_the_tool_is_not_asked_about_the_tip_where_nothing_is_hidden(make_bench):
     bare = Hushed(bare=True, **WORDS)
-    said = Case(tmp_path, "bad\n", "good\n", unsuppressed={"words": bare}).recheck()
+    said = Case(make_bench, "bad\n", "good\n", unsuppressed={"words": bare}).recheck()
     assert (said.silent, bare.looks) == ((1,), 1)
 
 
