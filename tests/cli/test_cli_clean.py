@@ -200,3 +200,26 @@ def test_the_check_changes_no_other_exit_code(branch):
     assert (left["exit"], left["unapplied"]) == (1, True)
     none = punchlist.json("run", "--no-checks", "--check", "--set", "analyzers.select=E711")
     assert (none["exit"], none["unapplied"]) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "program", "hint"),
+    [
+        ('[agents]\nuse = ["codex"]\n', "codex", "npm install -g @openai/codex"),
+        (
+            '[agents]\nuse = ["mine"]\n[agent.mine]\nkind = "command"\ncommand = ["no-such-tool"]\n',
+            "no-such-tool",
+            "install no-such-tool, or name another program in agent.mine.command",
+        ),
+    ],
+)
+def test_a_program_that_is_not_installed_stops_the_run_at_once(
+    punchlist, tmp_path, settings, program, hint
+):
+    (tmp_path / "settings.toml").write_text(settings)
+    punchlist.env["PUNCHLIST_CONFIG"] = str(tmp_path / "settings.toml")
+    ran = punchlist("run", "--all", PATH="/usr/bin:/bin")
+    assert ran.returncode == 6
+    assert f"{program} is not installed" in ran.stderr
+    assert hint in ran.stderr
+    assert punchlist.json("list") == []

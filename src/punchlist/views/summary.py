@@ -1,5 +1,6 @@
 """Summary of a run in plain words: headline, numbers, gaps and advice."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -156,6 +157,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _idle_checks(run)
     yield from _overlooked_files(run)
     yield from _unseen_files(run)
+    yield from _absent_agents(run)
     yield from _self_reviews(run)
     for agent, why in run.checks.absent_judges.items():
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
@@ -215,6 +217,14 @@ def _overlooked_files(run: Run) -> Iterator[Gap]:
     if files:
         what = f"No agent looked at {pluralize(len(files), 'file')} of the change"
         yield Gap("reviewer", what, ", ".join(files[:10]) + (", ..." if len(files) > 10 else ""))
+
+
+def _absent_agents(run: Run) -> Iterator[Gap]:
+    """Yield what waits because an agent gave no answer, by reason."""
+    waiting = Counter(item.attempts[-1].why for item in run.in_scope if item.awaits_agent)
+    for why, count in waiting.items():
+        items = pluralize(count, "item waits", "items wait")
+        yield Gap("trouble", f"{items} for an agent; nothing was tried, nothing was filed", why)
 
 
 def _self_reviews(run: Run) -> Iterator[Gap]:
