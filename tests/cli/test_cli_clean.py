@@ -223,3 +223,34 @@ def test_a_program_that_is_not_installed_stops_the_run_at_once(
     assert f"{program} is not installed" in ran.stderr
     assert hint in ran.stderr
     assert punchlist.json("list") == []
+
+
+ONE_PASS = """about: no second review
+steps:
+  - review: {}
+  - consolidate: {}
+  - plan: {}
+  - fix: {}
+  - verify: {}
+  - commit: {}
+  - report: {}
+"""
+
+
+def test_what_the_tip_is_silent_about_is_not_filed(repo, make_punchlist, tmp_path):
+    """Without the unused import, bandit has nothing to say about it any more; the `eval` stays."""
+    repo.commit({"a.py": "import subprocess\n\nX = 1\n", "b.py": "X = eval('1')\n"})
+    (tmp_path / "one.yaml").write_text(ONE_PASS)
+    punchlist = make_punchlist(repo.root)
+    chosen = ("--set", "analyzers.select=F401", "--set", "analyzers.enabled=ruff,bandit")
+    document = punchlist.json(
+        "run", "--all", "--no-checks", "--workflow", str(tmp_path / "one.yaml"), *chosen
+    )
+    items = {item["findings"][0]["rule"]: item for item in document["report"]["items"]}
+    assert {rule: item["status"] for rule, item in items.items()} == {
+        "F401": "fixed",
+        "B404": "fixed",
+        "B307": "filed",
+    }
+    assert items["B404"]["issue"] == ""
+    assert "no longer reported by bandit" in items["B404"]["proofs"][0]["said"]

@@ -4,8 +4,7 @@ from itertools import pairwise
 
 from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move, Status
 from punchlist.model.ledger.run import Run
-from punchlist.steps.plan import GONE
-from punchlist.steps.support.batching import CHURN, can_try, give_up_items
+from punchlist.steps.support.batching import CHURN, GONE, can_try, give_up_items
 from punchlist.steps.support.batching import Options as PlanOptions
 from punchlist.workflow.language import Do, Repeat, Until, Workflow
 

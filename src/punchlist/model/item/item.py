@@ -42,7 +42,7 @@ class Fact(StrEnum):
     ABSENT = "absent"
     """The agent that was to fix or judge it gave no answer: that is no attempt."""
     REOPENED = "reopened"
-    """A person asks for another try of what the fixer called blocked."""
+    """A person asks for another try of what was blocked, or no tool reports it any more."""
     RESTORED = "restored"
     """A dismissal was taken back."""
 

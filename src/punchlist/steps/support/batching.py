@@ -17,6 +17,7 @@ from punchlist.model.patch.patch import Patch, ReservedSpans, fix_key
 from punchlist.ports.agent import AgentTrouble
 from punchlist.steps.verb import VerbOptions
 
+GONE = "Referenced file deleted"
 CHURN = 2
 """An item that came back after so many of its own fixes is left to the user."""
 
