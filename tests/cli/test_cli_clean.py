@@ -254,3 +254,14 @@ def test_what_the_tip_is_silent_about_is_not_filed(repo, make_punchlist, tmp_pat
     }
     assert items["B404"]["issue"] == ""
     assert "no longer reported by bandit" in items["B404"]["proofs"][0]["said"]
+
+
+@pytest.mark.parametrize(("opened", "code"), [(["a.js"], 3), (["a.js", "b.js"], 0)])
+def test_with_the_whole_repository_an_agent_looked_at_what_it_opened(branch, opened, code):
+    files = {"a.js": "let a = 1\n", "b.js": "let b = 1\n", "empty.js": "", "a.py": "X = 1\n"}
+    punchlist = branch(files, {}, {**NOTHING, "opened": opened})
+    ran = punchlist("review", "--all")
+    assert ran.returncode == code
+    assert (
+        "No reviewer looked at 1 JavaScript file: b.js" in " ".join(ran.stdout.split())
+    ) is bool(code)
