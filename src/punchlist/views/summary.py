@@ -154,10 +154,10 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
 def find_gaps(run: Run) -> Iterator[Gap]:
     """Yield what was not checked, worst first."""
     yield from _silent_reviewers(run)
-    yield from _idle_checks(run)
-    yield from _overlooked_files(run)
     yield from _unseen_files(run)
+    yield from _overlooked_files(run)
     yield from _absent_agents(run)
+    yield from _idle_checks(run)
     yield from _self_reviews(run)
     for agent, why in run.checks.absent_judges.items():
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
@@ -176,6 +176,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     if run.landing.unheard:
         yield Gap("check", "The pre-commit hook was not run", run.landing.unheard)
     yield from _unfiled_items(run)
+    yield from _skipped_reviewers(run)
     for each in run.reviewing.refused:
         what = f"An entry of {each.source} was not understood: {each.raw[:_RAW]}"
         yield Gap("entry", what, each.reason)
@@ -207,7 +208,10 @@ def _silent_reviewers(run: Run) -> Iterator[Gap]:
     for name in (*run.started.reviewers, *run.started.documents):
         if name not in reviews:
             yield Gap("reviewer", f"{name} did not get to look")
-    for review in reviews.values():
+
+
+def _skipped_reviewers(run: Run) -> Iterator[Gap]:
+    for review in run.reviewing.reviews.values():
         if review.skipped and not review.failed:
             yield Gap("reviewer", f"{review.reviewer} did not look", review.skipped)
 
