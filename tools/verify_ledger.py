@@ -36,19 +36,25 @@ LIVE.update(
         "filed": "filed",
         "dismissed": "dismissed",
         "seen-again": "open",
+        "absent": "deferred",
     }
 )
 MOVES = {
     "open": LIVE,
     "deferred": LIVE,
-    "claimed": {"rejected": "open", "committed": "fixed", "filed": "filed"},
-    "blocked": {"filed": "filed", "dismissed": "dismissed", "seen-again": "blocked"},
+    "claimed": {"rejected": "open", "committed": "fixed", "filed": "filed", "absent": "deferred"},
+    "blocked": {
+        "filed": "filed",
+        "dismissed": "dismissed",
+        "seen-again": "blocked",
+        "reopened": "open",
+    },
     "fixed": {"seen-again": "open", "confirmed": "fixed"},
     "filed": {"dismissed": "dismissed"},
     "dismissed": {"restored": "open"},
 }
 ENDS = ("fixed", "filed", "dismissed")
-FACTS = set(LIVE) | {"rejected", "committed", "restored", "confirmed"}
+FACTS = set(LIVE) | {"rejected", "committed", "restored", "confirmed", "reopened"}
 
 
 class Item:

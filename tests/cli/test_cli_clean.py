@@ -200,3 +200,68 @@ def test_the_check_changes_no_other_exit_code(branch):
     assert (left["exit"], left["unapplied"]) == (1, True)
     none = punchlist.json("run", "--no-checks", "--check", "--set", "analyzers.select=E711")
     assert (none["exit"], none["unapplied"]) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "program", "hint"),
+    [
+        ('[agents]\nuse = ["codex"]\n', "codex", "npm install -g @openai/codex"),
+        (
+            '[agents]\nuse = ["mine"]\n[agent.mine]\nkind = "command"\ncommand = ["no-such-tool"]\n',
+            "no-such-tool",
+            "install no-such-tool, or name another program in agent.mine.command",
+        ),
+    ],
+)
+def test_a_program_that_is_not_installed_stops_the_run_at_once(
+    punchlist, tmp_path, settings, program, hint
+):
+    (tmp_path / "settings.toml").write_text(settings)
+    punchlist.env["PUNCHLIST_CONFIG"] = str(tmp_path / "settings.toml")
+    ran = punchlist("run", "--all", PATH="/usr/bin:/bin")
+    assert ran.returncode == 6
+    assert f"{program} is not installed" in ran.stderr
+    assert hint in ran.stderr
+    assert punchlist.json("list") == []
+
+
+ONE_PASS = """about: no second review
+steps:
+  - review: {}
+  - consolidate: {}
+  - plan: {}
+  - fix: {}
+  - verify: {}
+  - commit: {}
+  - report: {}
+"""
+
+
+def test_what_the_tip_is_silent_about_is_not_filed(repo, make_punchlist, tmp_path):
+    """Without the unused import, bandit has nothing to say about it any more; the `eval` stays."""
+    repo.commit({"a.py": "import subprocess\n\nX = 1\n", "b.py": "X = eval('1')\n"})
+    (tmp_path / "one.yaml").write_text(ONE_PASS)
+    punchlist = make_punchlist(repo.root)
+    chosen = ("--set", "analyzers.select=F401", "--set", "analyzers.enabled=ruff,bandit")
+    document = punchlist.json(
+        "run", "--all", "--no-checks", "--workflow", str(tmp_path / "one.yaml"), *chosen
+    )
+    items = {item["findings"][0]["rule"]: item for item in document["report"]["items"]}
+    assert {rule: item["status"] for rule, item in items.items()} == {
+        "F401": "fixed",
+        "B404": "fixed",
+        "B307": "filed",
+    }
+    assert items["B404"]["issue"] == ""
+    assert "no longer reported by bandit" in items["B404"]["proofs"][0]["said"]
+
+
+@pytest.mark.parametrize(("opened", "code"), [(["a.js"], 3), (["a.js", "b.js"], 0)])
+def test_with_the_whole_repository_an_agent_looked_at_what_it_opened(branch, opened, code):
+    files = {"a.js": "let a = 1\n", "b.js": "let b = 1\n", "empty.js": "", "a.py": "X = 1\n"}
+    punchlist = branch(files, {}, {**NOTHING, "opened": opened})
+    ran = punchlist("review", "--all")
+    assert ran.returncode == code
+    assert (
+        "No reviewer looked at 1 JavaScript file: b.js" in " ".join(ran.stdout.split())
+    ) is bool(code)

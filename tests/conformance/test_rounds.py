@@ -105,15 +105,24 @@ def test_a_loop_that_asks_nobody_ends_at_its_limit_and_says_so(stubborn):
 
 
 def test_no_fewer_items_in_two_rounds_stops_a_loop_that_would_go_on(stubborn):
-    run = stubborn.run(asking(rounds=8, cap=8, until="converged"))
+    run = stubborn.run(asking(rounds=8, cap=8, on_limit="go-on", until="converged"))
     assert run.position.rounds[-1].stop == "churning: no fewer items in 2 rounds"
     assert len(run.position.rounds) == 3
+
+
+def test_a_loop_that_goes_in_circles_asks_a_person_before_it_ends(stubborn):
+    run = stubborn.run(asking(rounds=8, cap=8, until="converged"))
+    assert run.waiting_for.question == (
+        "After 3 rounds 1 must-fix items are open."
+        " The loop makes no progress (churning: no fewer items in 2 rounds)."
+    )
+    assert stubborn.answer(run, "a").ended == "leftovers"
 
 
 def test_two_fixes_that_undo_each_other_are_noticed(make_bench):
     tabs = Words(tabs=(MAJOR, "spaces"), spaces=(MAJOR, "tabs"))
     bench = make_bench({"a.py": "tabs\n"}, tabs)
-    run = bench.run(asking(rounds=20, cap=20, until="converged"))
+    run = bench.run(asking(rounds=20, cap=20, on_limit="go-on", until="converged"))
     assert "churning" in run.position.rounds[-1].stop
     assert len(run.position.rounds) <= 4
     assert bench.audit(run.id).ok

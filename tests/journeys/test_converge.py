@@ -6,7 +6,7 @@ from workbench import FAULTS, fix, fixer, review
 
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
-from punchlist.model.item.item import Status
+from punchlist.model.item.item import Fact, Status
 from punchlist.model.ledger.events import Reported, Reviewed
 
 ORDER = {1: "page", 2: "cheapest", 3: "initials"}
@@ -149,4 +149,39 @@ def test_a_loop_that_does_not_converge_stops_early_and_says_why(bench):
         fixer(fix("mean", "deferred", "x is owned elsewhere"), fix("page", "deferred", "the same")),
     )
     run = bench.run("converge")
-    assert run.position.rounds[-1].stop.startswith("churning")
+    assert "(churning: no fewer items in 2 rounds)" in run.waiting_for.question
+    assert bench.answer("a").ended == "leftovers"
+
+
+EXCUSES = ["would take too long", "needs the owner of the data", "this is by design"]
+
+
+@pytest.mark.parametrize("excuse", EXCUSES)
+def test_a_fixer_that_calls_everything_blocked_does_not_end_the_loop(bench, excuse):
+    bench.play(
+        fresh("mean", "page"), fixer(fix("mean", "blocked", excuse), fix("page", "blocked", excuse))
+    )
+    run = bench.run("converge")
+    assert run.waiting_for.question.startswith("After 2 rounds 2 must-fix items are open.")
+    assert f"The fixer calls 2 of them blocked, for example: {excuse}." in run.waiting_for.question
+    assert not run.ended
+
+
+def test_one_more_round_tries_what_was_called_blocked_once_more(bench):
+    bench.play(
+        fresh("mean", times=2),
+        fresh(),
+        fixer(fix("mean", "blocked", "would take too long"), times=1),
+        fixer(fix("mean")),
+    )
+    bench.run("converge")
+    run = bench.answer("c")
+    assert run.items[1].status is Status.FIXED
+    assert Fact.REOPENED in {attempt.fact for attempt in run.items[1].attempts}
+
+
+def test_what_was_called_blocked_can_be_accepted_on_a_person_s_word(bench):
+    bench.play(fresh("mean"), fixer(fix("mean", "blocked", "would take too long")))
+    bench.run("converge")
+    run = bench.answer("b", by="kim")
+    assert (run.items[1].status, run.items[1].attempts[-1].by) == (Status.DISMISSED, "kim")

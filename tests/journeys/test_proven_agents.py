@@ -6,6 +6,7 @@ from workbench import EDITS, FAULTS, finding, fix, fixer, review, scores
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Attempted, Challenged, Examined, Reproduced
+from punchlist.views.summary import find_gaps
 
 TEST = (
     "import unittest\n\nfrom shop.prices import mean\n\n\n"
@@ -227,7 +228,7 @@ def test_a_contest_that_nobody_agrees_with_leaves_the_item_open(bench):
 
 
 def test_where_the_first_agent_fails_the_next_one_is_asked(bench):
-    down = {"fail": {"text": "401 bad key", "trouble": "auth"}}
+    down = {"fail": {"text": "exit code 3", "trouble": "crashed"}}
     bench.play(
         review("mean", times=1), CLEAN, {"role": "fixer", "times": 1, **down}, fixer(fix("mean")), scores(F001=95),
         agents=("first", "second"),
@@ -253,9 +254,11 @@ def test_a_challenger_that_changes_files_has_approved_nothing(bench):
         "disobey": True,
         "edits": [{"path": "shop/prices.py", "append": "# me\n"}],
     }
-    bench.play(review("mean", times=1), CLEAN, fixer(fix("mean")), writes)
+    bench.play(review("mean", times=1), CLEAN, fixer(fix("mean")), writes, agents=TWO)
     run = bench.run()
-    assert not run.find_items(Status.FIXED)
+    (event,) = [gap for gap in find_gaps(run) if "gave no verdict" in gap.what]
+    assert event.why == "it changed the files that it was to judge"
+    assert "scored" not in str(run.items[1].proofs)
 
 
 def test_canaries_say_how_often_the_challenger_is_wrong(bench):

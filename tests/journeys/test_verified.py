@@ -78,7 +78,7 @@ def test_an_agent_that_crashes_costs_a_cycle_and_no_more(bench):
         fixer(fix("mean")),
     )
     run = bench.run("verified")
-    assert run.items[1].attempts[0].fact is Fact.SAID_DEFERRED
+    assert run.items[1].attempts[0].fact is Fact.ABSENT
     assert "exit code 3" in run.items[1].attempts[0].why
     assert run.items[1].status is Status.FIXED
 

@@ -6,11 +6,12 @@ from made import made_run
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.finding.finding import Context, Finding, Spot
 from punchlist.model.finding.severity import Severity
-from punchlist.model.item.item import Item, Status
+from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Landing, Run
 from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.steps.support.batching import GONE
 from punchlist.steps.support.item_matching import consolidate_findings
 
 CHANGE = Change(kind=ScopeKind.ALL, base="b", head="b")
@@ -124,3 +125,12 @@ def test_an_item_in_scope_is_looked_for_before_one_that_is_not():
     items = (item(1, found("o1", 3, "one()"), in_scope=False), item(2, found("o2", 9, "two()")))
     run = after(looked(found("n1", 90, "other()")), items=items)
     assert [each.number for each in run.left] == [2]
+
+
+@pytest.mark.parametrize(
+    ("why", "status"), [("would take too long", Status.FIXED), (GONE, Status.BLOCKED)]
+)
+def test_a_blocked_item_that_its_tool_no_longer_reports_is_gone_unless_its_file_is(why, status):
+    blocked = Attempt(1, Fact.SAID_BLOCKED, "robot", why)
+    known = item(1, found("o1"), status=Status.BLOCKED, attempts=(blocked,))
+    assert after(looked(), items=(known,)).items[1].status is status

@@ -1,15 +1,16 @@
 """Drives one run: asks the step, performs its actions in parallel, records and folds events."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.engine.position import MORE, PendingDecision, PendingStep, find_position
-from punchlist.engine.stop_rules import block_deferred, stop_reason
+from punchlist.engine.stop_rules import block_deferred, find_unsettled, stop_reason
 from punchlist.errors import NO_ROOM, PunchlistError, StoreError
-from punchlist.model.item.item import ACTIONABLE, Fact, Move, Status
+from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move, Status
 from punchlist.model.item.usage import UNKNOWN_COST, Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
@@ -171,25 +172,36 @@ class Engine:
     def _decide_round(self, at: PendingDecision) -> None:
         reason = stop_reason(at.until, self._run, self._workflow)
         question = next((q for q in self._run.asking.questions if q.place == at.place), None)
-        if reason or not at.at_limit or not at.may_ask:
+        unsettled = find_unsettled(at.until, self._run)
+        asks = at.may_ask and bool(unsettled if reason else at.at_limit)
+        if question is not None and question.answer == MORE and MORE in question.choices:
+            moves = _reopen_blocked(unsettled, question.by)
+            self._record_event(at.place, "decision", ev.RoundEnded(round=at.round, moves=moves))
+        elif not asks:
             limit = f"limit: {at.round} rounds" if at.at_limit else ""
             moves = block_deferred(self._run, self._workflow)
             ended = ev.RoundEnded(round=at.round, stop=reason or limit, moves=moves)
             self._record_event(at.place, "decision", ended)
         elif question is None:
-            self._record_event(at.place, "question", self._ask_user(at))
+            self._record_event(at.place, "question", self._ask_user(at, reason))
         else:
             self._record_event(at.place, "decision", self._apply_answer(at, question))
 
-    def _ask_user(self, at: PendingDecision) -> ev.Asked:
+    def _ask_user(self, at: PendingDecision, reason: str) -> ev.Asked:
         choices = {
             "a": "block: leave the open items for a person",
             "b": "accept: the open items are dismissed on your word",
         }
         if at.left > 0:
             choices[MORE] = f"one more round ({at.left} can still be granted)"
-        still = sum(item.must_fix for item in self._run.find_items(*ACTIONABLE))
-        asked = f"After {at.round} rounds {still} must-fix items are open."
+        unsettled = find_unsettled(at.until, self._run)
+        blocked = [item for item in unsettled if item.status is Status.BLOCKED]
+        asked = f"After {at.round} rounds {len(unsettled)} must-fix items are open."
+        if blocked:
+            why = next(each.why for each in reversed(blocked[0].attempts) if each.why)
+            asked += f" The fixer calls {len(blocked)} of them blocked, for example: {why}."
+        elif reason and unsettled:
+            asked += f" The loop makes no progress ({reason})."
         if self._run.blind:
             asked += f" Not reviewed to the end: {'; '.join(self._run.blind)}."
         return ev.Asked(question=asked, choices=choices)
@@ -200,7 +212,7 @@ class Engine:
             fact, stop = Fact.DISMISSED, "accepted"
         moves = tuple(
             Move(item.number, fact, by=question.by, why=f"{stop} after {at.round} rounds")
-            for item in self._run.find_items(*ACTIONABLE)
+            for item in self._run.find_items(*ACTIONABLE, Status.BLOCKED)
             if item.in_scope
         )
         return ev.RoundEnded(round=at.round, stop=f"{stop} by {question.by}", moves=moves)
@@ -247,6 +259,13 @@ class Engine:
         entry = self._store.append(self._run.id, place, key, event, self._world.clock())
         self._run = fold(self._run, entry)
         self._watcher.handle_event(entry, self._run)
+
+
+def _reopen_blocked(items: Sequence[Item], by: str) -> tuple[Move, ...]:
+    """Return moves with which a granted round tries once more what the fixer called blocked."""
+    why = "one more round was granted"
+    blocked = [item for item in items if item.status is Status.BLOCKED]
+    return tuple(Move(item.number, Fact.REOPENED, by=by, why=why) for item in blocked)
 
 
 def _pop_done(running: _Running) -> _Running:

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from punchlist.model.item.item import ACTIONABLE, Move
+from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move, Status
 from punchlist.model.ledger.run import Run
-from punchlist.steps.support.batching import CHURN, can_try, give_up_items
+from punchlist.steps.support.batching import CHURN, GONE, can_try, give_up_items
 from punchlist.steps.support.batching import Options as PlanOptions
 from punchlist.workflow.language import Do, Repeat, Until, Workflow
 
@@ -21,6 +21,23 @@ def stop_reason(until: Until, run: Run, workflow: Workflow) -> str:
             return _done_reason(run)
         case Until.CONVERGED:
             return _done_reason(run) or _churn_reason(run)
+
+
+def find_unsettled(until: Until, run: Run) -> list[Item]:
+    """Return the must-fix items that a loop must not end with unless a person says so: the
+    reviewers reported them, and neither a proof nor a person has settled them. A fixer's word that
+    it is blocked settles nothing.
+    """
+    if until is Until.SETTLED:
+        return []
+    open_ = (*ACTIONABLE, Status.BLOCKED)
+    return [item for item in run.find_items(*open_) if item.must_fix and not _is_decided(item)]
+
+
+def _is_decided(item: Item) -> bool:
+    """Return whether punchlist itself saw that its file is gone."""
+    blocks = [each for each in item.attempts if each.fact is Fact.SAID_BLOCKED]
+    return item.status is Status.BLOCKED and bool(blocks) and blocks[-1].why == GONE
 
 
 def block_deferred(run: Run, workflow: Workflow) -> tuple[Move, ...]:

@@ -14,6 +14,7 @@ from punchlist.model.item.item import Item
 from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
+from punchlist.ports.agent import AgentTrouble
 from punchlist.ports.tree import Tree
 
 
@@ -41,6 +42,8 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str = ""
     usage: Usage = Usage()
     failed: str = ""
+    trouble: AgentTrouble | None = None
+    """Why the agent gave no answer at all; None if it gave one, good or bad."""
     transcript: str = ""
     cut: tuple[str, ...] = ()
     """What did not fit into the prompt, in words."""

@@ -13,6 +13,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
 from punchlist.steps.support.batching import (
     CHURN,
+    GONE,
     Options,
     can_try,
     give_up_items,
@@ -23,7 +24,6 @@ from punchlist.steps.support.project_context import build_task, open_tip
 from punchlist.steps.verb import Action, Verb, select_pending
 from punchlist.views.plans.plan_files import EditedPlan, plan_files, read_plan
 
-GONE = "Referenced file deleted"
 GO, STOP = "a", "b"
 _FOLDER = "plan"
 _Order = Mapping[int, tuple[int, ...]]

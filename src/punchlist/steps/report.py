@@ -15,6 +15,7 @@ from punchlist.model.ledger.events import Filed, Reported, Surveyed
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
+from punchlist.steps.review import Analyze, run_analyzer
 from punchlist.steps.support.item_matching import Sort, sort_findings
 from punchlist.steps.support.unseen_files import find_unseen_files
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
@@ -54,16 +55,19 @@ class Survey(Struct, frozen=True):
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
-    """Return one action at a time: first findings that a limit kept from becoming items, then
-    filing, debts, the survey, reports.
+    """Return one action at a time: first a last look at the tip by the analyzers that reported what
+    is left, then findings that are not yet items, then filing, debts, the survey, reports.
     """
     wanted = [
         item.number
         for item in sorted(run.left, key=reading_order)
         if _should_file(item, options) and item.number not in run.filing.unfiled
     ]
-    actions: list[Action] = []
-    if run.reviewing.fresh:
+    actions = [
+        Action(f"look {name}", Analyze(name, run.landing.tip, place), f"{name} looks once more")
+        for name in _find_last_lookers(run, wanted)
+    ]
+    if run.reviewing.fresh or run.reviewing.fresh_from:
         actions.append(Action("items", Sort(MergeRule.SMART), "findings become items"))
     for start in range(0, len(wanted), CHUNK):
         chunk = tuple(wanted[start : start + CHUNK])
@@ -76,6 +80,16 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     actions.append(Action("survey", Survey(), "files without a reviewer are listed"))
     actions.append(Action("report", WriteReports(), "reports are written"))
     return select_pending(run, *actions)[:1]
+
+
+def _find_last_lookers(run: Run, wanted: Sequence[int]) -> list[str]:
+    """Return the analyzers that reported what is to be filed, if fixes landed since they looked."""
+    sources = {finding.source for number in wanted for finding in run.items[number].sighted}
+    names = [name for name in run.started.reviewers if name in sources]
+    reviews = run.reviewing.reviews
+    stale = any(name not in reviews or reviews[name].commit != run.landing.tip for name in names)
+    begun = any(f"look {name}" in run.position.here for name in names)
+    return names if run.landing.landed and (stale or begun) else []
 
 
 def _should_file(item: Item, options: Options) -> bool:
@@ -150,6 +164,7 @@ VERB = Verb(
     Options,
     step,
     {
+        Analyze: run_analyzer,
         Sort: sort_findings,
         File: file_items,
         Settle: settle_debts,

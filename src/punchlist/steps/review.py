@@ -122,6 +122,7 @@ async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
         unread=find_unseen(task.role, opinion, run, world.change),
         agent=opinion.agent,
         unopened=unopened if view is not None else _unopened_repository(opinion),
+        opened=opinion.opened if view is None else None,
         groups=tuple(
             tuple(found[index].id for index in group if index < len(found))
             for group in opinion.groups

@@ -29,6 +29,7 @@ FACTS = {
     Fact.DISMISSED: "dismissed",
     Fact.SEEN_AGAIN: "reported again",
     Fact.ABSENT: "agent absent, not counted as an attempt",
+    Fact.REOPENED: "reopened",
     Fact.RESTORED: "dismissal undone",
 }
 

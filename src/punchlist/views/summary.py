@@ -1,5 +1,6 @@
 """Summary of a run in plain words: headline, numbers, gaps and advice."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -154,9 +155,10 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     """Yield what was not checked, worst first."""
     yield from broken_checks(run)
     yield from _silent_reviewers(run)
-    yield from _idle_checks(run)
-    yield from _overlooked_files(run)
     yield from _unseen_files(run)
+    yield from _overlooked_files(run)
+    yield from _absent_agents(run)
+    yield from _idle_checks(run)
     yield from _self_reviews(run)
     for agent, why in run.checks.absent_judges.items():
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
@@ -177,6 +179,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     if run.landing.unheard:
         yield Gap("check", "The pre-commit hook was not run", run.landing.unheard)
     yield from _unfiled_items(run)
+    yield from _skipped_reviewers(run)
     for each in run.reviewing.refused:
         what = f"An entry of {each.source} was not understood: {each.raw[:_RAW]}"
         yield Gap("entry", what, each.reason)
@@ -206,7 +209,10 @@ def _silent_reviewers(run: Run) -> Iterator[Gap]:
     for name in (*run.started.reviewers, *run.started.documents):
         if name not in reviews:
             yield Gap("reviewer", f"{name} did not get to look")
-    for review in reviews.values():
+
+
+def _skipped_reviewers(run: Run) -> Iterator[Gap]:
+    for review in run.reviewing.reviews.values():
         if review.skipped and not review.failed:
             yield Gap("reviewer", f"{review.reviewer} did not look", review.skipped)
     for name, why in sorted(run.reviewing.unproven.items()):
@@ -219,6 +225,14 @@ def _overlooked_files(run: Run) -> Iterator[Gap]:
     if files:
         what = f"No agent looked at {pluralize(len(files), 'file')} of the change"
         yield Gap("reviewer", what, ", ".join(files[:10]) + (", ..." if len(files) > 10 else ""))
+
+
+def _absent_agents(run: Run) -> Iterator[Gap]:
+    """Yield what waits because an agent gave no answer, by reason."""
+    waiting = Counter(item.attempts[-1].why for item in run.in_scope if item.awaits_agent)
+    for why, count in waiting.items():
+        items = pluralize(count, "item waits", "items wait")
+        yield Gap("trouble", f"{items} for an agent; nothing was tried, nothing was filed", why)
 
 
 def _self_reviews(run: Run) -> Iterator[Gap]:

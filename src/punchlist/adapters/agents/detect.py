@@ -31,6 +31,32 @@ _AT_ONCE = 3
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
+INSTALL = {
+    "claude": "npm install -g @anthropic-ai/claude-code",
+    "codex": "npm install -g @openai/codex",
+    "gemini": "npm install -g @google/gemini-cli",
+    "opencode": "npm install -g opencode-ai",
+    "qwen": "npm install -g @qwen-code/qwen-code",
+    "copilot": "npm install -g @github/copilot",
+    "aider": "pipx install aider-chat",
+}
+"""By kind of agent: the line that installs its program."""
+
+
+def check_installed(names: Iterable[str], own: Mapping[str, AgentSettings]) -> None:
+    """Raise SettingsError with the line that installs it if an agent's program is not there."""
+    for name in names:
+        settings = own.get(name, AgentSettings())
+        kind = settings.kind or name
+        command = settings.command or ((kind,) if kind in KNOWN else ())
+        if kind in _WITHOUT_PROGRAM or not command or which(command[0]) is not None:
+            continue
+        usual = command[0] == kind and kind in INSTALL
+        other = f"install {command[0]}, or name another program in agent.{name}.command"
+        hint = INSTALL[kind] if usual else other
+        raise SettingsError(f"agent {name}: {command[0]} is not installed", hint=hint)
+
+
 class Presence(Struct, frozen=True, kw_only=True):
     name: str
     found: bool

@@ -136,7 +136,7 @@ def list_files_seen(
 ) -> Sequence[str]:
     """Return those of the files that the named analyzer looks at."""
     analyzer = analyzers.get(name)
-    return analyzer.select_files(tree, paths) if isinstance(analyzer, CommandAnalyzer) else ()
+    return analyzer.list_seen(tree, paths) if isinstance(analyzer, CommandAnalyzer) else ()
 
 
 def build_unsuppressed(

@@ -132,6 +132,10 @@ class AnalyzerTool:
     def wants_file(self, path: str, tree: Tree) -> bool:
         return path.endswith(self.suffixes)
 
+    def sees_file(self, path: str, tree: Tree) -> bool:
+        """Return whether it looks at a file of this language; by default if it wants the file."""
+        return self.wants_file(path, tree)
+
     def skip_reason(self, tree: Tree) -> str:
         """Return why the tool has nothing to do in this project, or ''."""
         return ""
@@ -160,15 +164,15 @@ class CommandAnalyzer:
         self._kit = kit
         self.name = tool.name
 
-    def select_files(self, tree: Tree, paths: Sequence[str]) -> list[str]:
+    def list_seen(self, tree: Tree, paths: Sequence[str]) -> list[str]:
         """Return those of the files that the tool looks at."""
-        return [path for path in paths if self._tool.wants_file(path, tree)]
+        return [path for path in paths if self._tool.sees_file(path, tree)]
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
         tool = self._tool
         tracked = tree.files()
         wanted = frozenset(tracked if paths is None else paths)
-        files = self.select_files(tree, [path for path in tracked if path in wanted])
+        files = [path for path in tracked if path in wanted and tool.wants_file(path, tree)]
         if not files:
             return Analysis(skipped="no files it looks at")
         if idle := tool.skip_reason(tree):

@@ -95,6 +95,17 @@ _BY_INTERPRETER = {
     "gawk": "AWK",
     "groovy": "Groovy",
 }
+_BY_WORD = {
+    **{name.lower(): name for name in (*_SUFFIXES, *_BY_NAME.values())},
+    "csharp": "C#",
+    "golang": "Go",
+    "fsharp": "F#",
+    "docker": "Dockerfile",
+}
+_ANY = frozenset({"generic", "regex"})
+_RULE_LANGUAGES = re.compile(
+    r"^[\s-]*[\"']?languages?[\"']?:[ \t]*(\[[^\]]*\]|(?:\n\s*-\s*\S+)+|\S+)", re.MULTILINE
+)
 ANALYZED_BY: Mapping[str, str] = {
     "Python": "ruff or bandit",
     "JavaScript": "eslint or biome",
@@ -128,3 +139,12 @@ def find_language(path: str, text: str = "") -> str:
     if found is None:
         return ""
     return _BY_INTERPRETER.get(found[1], found[1])
+
+
+def find_rule_languages(rules: str) -> frozenset[str] | None:
+    """Return the languages that rules in YAML or JSON name, or None if they are for any text."""
+    named = " ".join(_RULE_LANGUAGES.findall(rules)).lower()
+    words = re.findall(r"[\w#+]+", named)
+    if _ANY.intersection(words):
+        return None
+    return frozenset(_BY_WORD.get(word) or find_language(f"x.{word}") for word in words)

@@ -41,6 +41,8 @@ class Fact(StrEnum):
     """Another reviewer agrees that it is fixed: one more proof."""
     ABSENT = "absent"
     """The agent that was to fix or judge it gave no answer: that is no attempt."""
+    REOPENED = "reopened"
+    """A person asks for another try of what was blocked, or no tool reports it any more."""
     RESTORED = "restored"
     """A dismissal was taken back."""
 
@@ -72,6 +74,7 @@ MOVES: dict[Status, dict[Fact, Status]] = {
         Fact.FILED: Status.FILED,
         Fact.DISMISSED: Status.DISMISSED,
         Fact.SEEN_AGAIN: Status.BLOCKED,
+        Fact.REOPENED: Status.OPEN,
     },
     Status.FIXED: {Fact.SEEN_AGAIN: Status.OPEN, Fact.CONFIRMED: Status.FIXED},
     Status.FILED: {Fact.DISMISSED: Status.DISMISSED},

@@ -78,6 +78,8 @@ class Reviewed(Event, frozen=True, kw_only=True):
     """The agent that played the reviewer, if it is a role."""
     unopened: tuple[str, ...] = ()
     """Files of the change that an agent was neither shown nor seen to open."""
+    opened: tuple[str, ...] | None = None
+    """Files that an agent opened where the whole repository is under review, else None."""
     groups: tuple[tuple[str, ...], ...] = ()
     """Ids of findings that can be fixed together, as the reviewer says."""
     transcript: str = ""

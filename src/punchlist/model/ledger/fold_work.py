@@ -9,7 +9,7 @@ from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact
 from punchlist.model.item.score import lowest_scores
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.run import FilingRecord, LatestReview, RoundWork, Run
+from punchlist.model.ledger.run import FilingRecord, LatestReview, Reviewing, RoundWork, Run
 from punchlist.model.patch.hunk import Diff
 
 
@@ -100,11 +100,20 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
         refused=(*now.refused, *event.refused),
         reviews={**now.reviews, event.reviewer: review},
         hints=(*now.hints, *event.groups),
+        opened=_opened_files(now, event),
         looked_over=(
             {**now.looked_over, event.reviewer: event.unopened} if event.agent else now.looked_over
         ),
     )
     return replace(run, reviewing=reviewing)
+
+
+def _opened_files(now: Reviewing, event: ev.Reviewed) -> dict[str, frozenset[str]]:
+    if event.opened is None:
+        return now.opened
+    named = (finding.spot.path for finding in event.findings)
+    known = now.opened.get(event.reviewer, frozenset())
+    return {**now.opened, event.reviewer: known.union(event.opened, named)}
 
 
 def _consolidated(run: Run, event: ev.Consolidated) -> Run:

@@ -110,6 +110,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Ids of findings that can be fixed together, as their reviewer says."""
     looked_over: dict[str, tuple[str, ...]] = {}
     """By agent: files of the change it was neither shown nor seen to open in its last review."""
+    opened: dict[str, frozenset[str]] = {}
+    """By agent: files it opened or reported on, where the whole repository is under review."""
     unseen: tuple[UnseenFiles, ...] = ()
     """Program files under review that no reviewer looked at."""
     left_out: int = 0

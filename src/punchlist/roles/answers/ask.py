@@ -58,7 +58,8 @@ class ParsedAnswer(Generic[R]):
     def about(self) -> dict[str, Any]:
         """Return the fields common to all answers."""
         reply = {name: getattr(self.reply, name) for name in ("agent", "session", "transcript")}
-        return {**reply, "usage": self.usage, "failed": self.failed}
+        trouble = self.reply.trouble if self.reading is None else None
+        return {**reply, "usage": self.usage, "failed": self.failed, "trouble": trouble}
 
 
 async def retry_shorter(

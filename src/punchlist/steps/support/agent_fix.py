@@ -27,6 +27,7 @@ from punchlist.model.ledger.events import Attempted
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import OriginalFile, make_hunks
 from punchlist.model.patch.patch import Patch
+from punchlist.ports.agent import AgentTrouble
 from punchlist.ports.roles import Claims, RoleTask
 from punchlist.ports.world import World
 from punchlist.steps.support.project_context import find_answered, load_background
@@ -127,7 +128,8 @@ async def _work_in_tree(
     patches = list(below.values())
     async with world.trees.resume_tree(run.landing.tip, name, patches, fresh=fresh) as tree:
         asked = await _build_task(task, batches, run, world)
-        claims = Claims(failed="no agent plays the fixer any more")
+        gone = "no agent plays the fixer any more"
+        claims = Claims(failed=gone, trouble=AgentTrouble.MISSING)
         if world.crew.fixer:
             claims = await world.crew.fixer.fix(asked, tree)
         total = _load_patch(claims, artifact, world) or await world.trees.collect_changes(tree)
@@ -227,7 +229,11 @@ def _build_moves(
     for number in batch.items:
         if number in claims.left_out:
             continue  # the agent was not asked about it: that is no attempt
-        if claims.failed:
+        if claims.failed and claims.trouble is not None:
+            why = f"the agent gave no answer: {claims.failed}"
+            ref, evidence = claims.trouble.value, claims.transcript
+            yield Move(number, Fact.ABSENT, by=by, why=why, evidence=evidence, ref=ref)
+        elif claims.failed:
             why = f"the agent failed: {claims.failed}"
             evidence = claims.transcript
             yield Move(number, Fact.SAID_DEFERRED, by=by, why=why, evidence=evidence)

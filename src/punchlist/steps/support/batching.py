@@ -17,6 +17,7 @@ from punchlist.model.patch.patch import Patch, ReservedSpans, fix_key
 from punchlist.ports.agent import AgentTrouble
 from punchlist.steps.verb import VerbOptions
 
+GONE = "Referenced file deleted"
 CHURN = 2
 """An item that came back after so many of its own fixes is left to the user."""
 
@@ -110,12 +111,20 @@ def give_up_items(run: Run, options: Options) -> tuple[Move, ...]:
     if "fixer" not in run.started.crew:
         return ()
     return tuple(
-        Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=f"{item.tries} attempts failed")
+        Move(item.number, Fact.SAID_BLOCKED, by="punchlist", why=_explain_giving_up(item))
         for item in run.find_items(*ACTIONABLE)
         if item.in_scope
         and item.tries >= options.attempts
         and any(attempt.fact is Fact.SAID_DEFERRED for attempt in item.attempts)
     )
+
+
+def _explain_giving_up(item: Item) -> str:
+    """Return how often it was tried, and the reason of the last failure."""
+    setbacks = (Fact.SAID_DEFERRED, Fact.EXCUSE_REFUSED, Fact.REJECTED, Fact.CONTESTED)
+    reasons = [each.why for each in item.attempts if each.fact in setbacks and each.why]
+    last = f"; the last one: {reasons[-1]}" if reasons else ""
+    return f"{item.tries} attempts failed{last}"
 
 
 class BatchPlan(Struct, frozen=True):

@@ -15,6 +15,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.patch import fix_key
 from punchlist.ports.world import World
+from punchlist.steps.support.batching import GONE
 
 
 class Sort(Struct, frozen=True):
@@ -174,16 +175,28 @@ def _close_gone(run: Run, seen: set[int]) -> Iterator[Move]:
         return
     # An agent that does not report an item may have overlooked it.
     silent = _reviewers_of_tip(run) - run.started.crew.keys()
-    for item in run.find_items(*ACTIONABLE):
+    for item in run.find_items(*ACTIONABLE, Status.BLOCKED):
         reports = item.sighted
-        if item.number in seen or not all(
-            finding.source in silent and _could_read(run, finding) for finding in reports
+        if (
+            item.number in seen
+            or _is_gone(item)
+            or not all(
+                finding.source in silent and _could_read(run, finding) for finding in reports
+            )
         ):
             continue
         sources = ", ".join(sorted({finding.source for finding in reports}))
         why = f"no longer reported by {sources}, after other fixes of this run"
+        if item.status is Status.BLOCKED:
+            yield Move(item.number, Fact.REOPENED, by="review", why=why)
         yield Move(item.number, Fact.SAID_FIXED, by="review", why=why)
         yield _proven_move(item, Fact.COMMITTED, ProofClass.RECHECKED, why, ref=run.landing.tip)
+
+
+def _is_gone(item: Item) -> bool:
+    """Return whether it is blocked because its file is not there: that is no cure."""
+    blocks = [each.why for each in item.attempts if each.fact is Fact.SAID_BLOCKED]
+    return item.status is Status.BLOCKED and bool(blocks) and blocks[-1] == GONE
 
 
 def _proven_move(item: Item, fact: Fact, kind: ProofClass, why: str, ref: str = "") -> Move:

@@ -34,18 +34,24 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
 
 
 def _list_languages(change: Change, tree: Tree) -> dict[str, str]:
-    """Return the languages of the program files under review; those only renamed are left out."""
+    """Return the languages of the program files under review; those that are empty, binary or
+    only renamed are left out.
+    """
     found: dict[str, str] = {}
     for path in tree.files():
-        if change.kind is ScopeKind.ALL:
-            reviewed = change.covers(path, None, None)
-        else:
-            reviewed = bool(change.files.get(path))
-        name = path.rpartition("/")[2]
-        text = (tree.text(path) or "")[:100] if reviewed and "." not in name else ""
-        if reviewed and (language := find_language(path, text)):
+        if not _is_under_review(path, change):
+            continue
+        named = "." in path.rpartition("/")[2]
+        text = "" if named and not find_language(path) else (tree.text(path) or "")
+        if text.strip() and "\0" not in text and (language := find_language(path, text[:100])):
             found[path] = language
     return found
+
+
+def _is_under_review(path: str, change: Change) -> bool:
+    if change.kind is ScopeKind.ALL:
+        return change.covers(path, None, None)
+    return bool(change.files.get(path))
 
 
 def _list_seen(
@@ -65,8 +71,10 @@ def _list_seen(
         yield from (path for path, language in wanted.items() if language in known)
     elif name in run.started.crew:
         unopened = run.reviewing.looked_over.get(name, ())
+        opened = run.reviewing.opened.get(name)
         if EVERYTHING not in unopened:
-            yield from (path for path in wanted if path not in unopened)
+            shown = wanted if opened is None else opened
+            yield from (path for path in shown if path not in unopened)
     else:
         seen = world.files_seen(name, tree, list(wanted))
         yield from (path for path in seen if review.has_seen(path))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +20,7 @@ from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, Safety
+from punchlist.model.finding.languages import find_language, find_rule_languages
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -63,6 +65,14 @@ class AstGrep(AnalyzerTool):
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         return kit.find_bundled(self.name)
+
+    def sees_file(self, path: str, tree: Tree) -> bool:
+        known = self._languages
+        return known is None or find_language(path, tree.text(path) or "") in known
+
+    @cached_property
+    def _languages(self) -> frozenset[str] | None:
+        return find_rule_languages(self._rules)
 
     def skip_reason(self, tree: Tree) -> str:
         return "" if self._rules.strip() else "no rules of your own are named (analyzers.ast-grep)"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +27,7 @@ from punchlist.errors import SettingsError
 from punchlist.intake.raw_finding import RawFinding, shorten_raw, split_headline
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, RefusedEntry, Safety
+from punchlist.model.finding.languages import find_language, find_rule_languages
 from punchlist.model.finding.severity import Severity, parse_severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -156,8 +158,25 @@ class Semgrep(AnalyzerTool):
         self.inputs = tuple(Path(rule) for rule in rules)
         super().__init__(args)
 
+    def sees_file(self, path: str, tree: Tree) -> bool:
+        known = self._languages
+        return known is None or find_language(path, tree.text(path) or "") in known
+
+    @cached_property
+    def _languages(self) -> frozenset[str] | None:
+        return find_rule_languages(_read_rules(self._rules))
+
     def skip_reason(self, tree: Tree) -> str:
         return "" if self._rules else "no rules of your own are named (analyzers.semgrep)"
 
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
         return tuple(f"--config={rule}" for rule in self._rules)
+
+
+def _read_rules(rules: tuple[str, ...]) -> str:
+    """Return the text of rule files and of those in rule folders; unreadable ones are left out."""
+    texts = []
+    for path in map(Path, rules):
+        files = [path] if path.is_file() else sorted(path.rglob("*.y*ml"))
+        texts += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
+    return "\n".join(texts)
