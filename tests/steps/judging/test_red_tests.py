@@ -130,4 +130,4 @@ def test_a_partial_cure_lands_only_with_a_private_test_or_an_excuse(excused, pri
     proofs = {1: (witness, own) if private else (witness,), 2: (witness,)}
     refuted, left = judge_partial(proofs, {1: PartialCure("partial", excused)})
     assert refuted == ("" if excused or private else "partial")
-    assert left == {1: (own,) if private else (), 2: (witness,)}
+    assert left == {**({1: (own,)} if private else {}), 2: (witness,)}

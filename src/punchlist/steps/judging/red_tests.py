@@ -16,7 +16,7 @@ from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import failed_tests, load_baseline
 from punchlist.steps.judging.excused_tests import is_in_file
-from punchlist.steps.judging.witness import per_test_checks, run_test_file
+from punchlist.steps.judging.witness import TurnedTests, per_test_checks, run_test_file
 from punchlist.steps.support.wording import join_few
 
 
@@ -27,14 +27,6 @@ class RedTests(Struct, frozen=True):
 
     tests: frozenset[str] = frozenset()
     direct: bool = True
-
-
-class TurnedTests(Struct, frozen=True):
-    """Tests of one file that were red before a fix and are green with it."""
-
-    check: Check
-    path: str
-    tests: frozenset[str]
 
 
 class PartialCure(Struct, frozen=True):
