@@ -7,6 +7,7 @@ from msgspec import Struct
 from punchlist.errors import RepositoryError
 from punchlist.model.checks.coverage import explain_unjudged, find_judges
 from punchlist.model.checks.protected import matches_any
+from punchlist.model.integrity.patch_ownership import BESIDE
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.proof import Proof, ProofClass, strongest_proof
@@ -155,6 +156,7 @@ async def _commit_batches(
             proofs=find_proofs(batch, run, item),
             ref=sha,
             flag="changes tests or CI configuration: review it" if batch.protected else "",
+            notes=find_notes(batch, run),
         )
         for batch, sha in pairs
         for item in run.claimed_items(batch)
@@ -224,7 +226,7 @@ def _commit_title(batch: Batch, run: Run) -> str:
 
 
 def render_message(batch: Batch, run: Run) -> str:
-    """Render the commit message: subject, location, proofs, and trailers for machines."""
+    """Render the commit message: subject, location, proofs, notes, and trailers for machines."""
     claims = run.claimed_items(batch) or batch.items
     lead = run.items[claims[0]].current
     subject = _one_line(f"Fix {_commit_title(batch, run)}")
@@ -232,7 +234,9 @@ def render_message(batch: Batch, run: Run) -> str:
     path = _one_line(lead.spot.path)
     where = f"{path}:{lead.spot.line}" if lead.spot.line else path
     known = dict.fromkeys(proof for item in claims for proof in find_proofs(batch, run, item))
-    proven = "\n".join(f"Proof: {_one_line(describe_proof(proof))}" for proof in known)
+    lines = [f"Proof: {_one_line(describe_proof(proof))}" for proof in known]
+    lines += [f"Note: {_one_line(note)}" for note in find_notes(batch, run)]
+    proven = "\n".join(lines)
     trailers = f"Punchlist-Run: {run.id}\nPunchlist-Items: {', '.join(map(str, claims))}\n"
     return f"{short}\n\n{where}: {safe_text(lead.title)}\n\n{proven}\n\n{trailers}"
 
@@ -258,6 +262,16 @@ def find_proofs(batch: Batch, run: Run, item: int) -> tuple[Proof, ...]:
     """Return the proofs of this item, strongest first."""
     found = [*_find_batch_proofs(batch, run, item), *_find_agent_proofs(batch, run, item)]
     return tuple(sorted(found, key=lambda proof: -proof.kind.strength))
+
+
+def find_notes(batch: Batch, run: Run) -> tuple[str, ...]:
+    """Return what was seen of an agent's patch that is no proof; the user reads it beside them."""
+    examined = run.work.examined.get(batch.number)
+    seen = examined.noted if examined is not None else ()
+    handed = run.work.noted.get(batch.number, ())
+    # The examination says of each file itself that no finding is about it.
+    more = (note for note in handed if not (seen and note.endswith(BESIDE)))
+    return tuple(dict.fromkeys((*seen, *more)))
 
 
 def _find_batch_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:

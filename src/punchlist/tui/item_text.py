@@ -143,6 +143,7 @@ def _render_proofs(run: Run, item: Item) -> Iterator[Content]:
             yield line(_IN, word, proof.said, (artifact, MUTED))
         if not item.proofs:
             yield line(_IN, ("none", f"bold {BAD}"))
+        yield from (line(_IN, (f"{'note':<16} ", "bold"), note) for note in item.notes)
     if private := run.by_item.reproductions.get(item.number):
         seen = "was seen red before the fix" if private.red else f"does not count: {private.why}"
         yield line(_IN, ("private test ", "bold"), f"{private.path} {seen}")

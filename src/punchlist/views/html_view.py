@@ -98,6 +98,7 @@ class Row(Struct, frozen=True, kw_only=True):
     issue: str
     unfiled: str
     flags: tuple[str, ...]
+    notes: tuple[str, ...]
     sightings: int
 
 
@@ -169,6 +170,7 @@ def _make_row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str,
         issue=item.issue,
         unfiled=run.filing.unfiled.get(item.number, ""),
         flags=item.flags,
+        notes=item.notes,
         sightings=item.sightings,
     )
 

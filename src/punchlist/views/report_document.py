@@ -64,6 +64,8 @@ class ItemPart(Struct, frozen=True, kw_only=True):
     proofs: tuple[Proof, ...]
     attempts: tuple[Attempt, ...]
     flags: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """What stands beside the proofs of a fixed item: seen of its fix, and no proof."""
     sightings: int
     findings: tuple[Finding, ...]
     change: Diff | None
@@ -177,6 +179,7 @@ def make_item_part(item: Item, run: Run) -> ItemPart:
         proofs=item.proofs,
         attempts=item.attempts,
         flags=item.flags,
+        notes=item.notes,
         sightings=item.sightings,
         findings=item.findings,
         change=run.by_item.diffs.get(item.number),

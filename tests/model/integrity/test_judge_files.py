@@ -111,6 +111,7 @@ def test_what_the_code_loads_too_or_is_tested_itself_is_not(judges, path):
         ("fast.pth", "import os\n", "by itself"),
         ("qa/more.py", "X = 1\n", "no test"),
         ("qa/m.json", "[]", "no test"),
+        ("cases/new.json", "[]", "no test"),
         ("tests/data.csv", "", "no test"),
         ("tests/__init__.py", "", "no test"),
     ],

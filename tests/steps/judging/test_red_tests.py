@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 import pytest
-from examination import UNITTEST, finding
+from examination import PYTEST, UNITTEST, finding
 
 from punchlist.model.checks import check as checks
 from punchlist.model.item.proof import Proof, ProofClass
@@ -130,4 +130,25 @@ def test_a_partial_cure_lands_only_with_a_private_test_or_an_excuse(excused, pri
     proofs = {1: (witness, own) if private else (witness,), 2: (witness,)}
     refuted, left = judge_partial(proofs, {1: PartialCure("partial", excused)})
     assert refuted == ("" if excused or private else "partial")
-    assert left == {1: (own,) if private else (), 2: (witness,)}
+    assert left == {**({1: (own,)} if private else {}), 2: (witness,)}
+
+
+def test_a_red_doctest_speaks_of_its_code_and_is_no_witness_where_the_patch_could_change_it(bench):
+    doctest = '    """Add.\n\n    >>> total([])\n    0\n    """\n    return sum(values) or None\n'
+    text = f"def total(values):\n{doctest}"
+    check = msgspec.structs.replace(PYTEST, command=(*PYTEST.command, "--doctest-modules"))
+    made = bench({"app.py": text}, check=check, compare=False)
+    red = {"app.py::app.total": checks.TestOutcome.FAILED}
+    result = checks.CheckResult(check="pytest", exit_code=1, seconds=0, tests=red)
+    made.world.artifacts.write("baseline-pytest.json", msgspec.json.encode(result))
+
+    def judge(changed):
+        run = made.run(finding("total() of nothing is wrong", line=None), changed=changed)
+        known = {"pytest": Baselined(check="pytest", failed=1, judges=(".py",))}
+        run = msgspec.structs.replace(run, checks=Checking(baselines=known))
+        items = tuple(run.items.values())
+        return asyncio.run(rerun_red_tests(items, run.work.patches[1], run, made.world))
+
+    assert "app.total" in judge({"app.py": text.replace("or None", "or -1")}).stays
+    cured = judge({"app.py": text.replace(" or None", "")})
+    assert (cured.stays, cured.proofs) == ("", {})

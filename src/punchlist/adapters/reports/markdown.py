@@ -90,6 +90,8 @@ def _render_fields(item: Item, run: Run) -> Iterator[str]:
         yield from _bullet("Merged", f"{text}\n{other.detail}")
     for proof in item.proofs:
         yield from _bullet("Proof", describe_proof(proof))
+    for note in item.notes:
+        yield from _bullet("Note", note)
     if item.status is Status.FIXED and not item.proofs:
         yield from _bullet("Proof", "none was recorded")
     unfiled = run.filing.unfiled.get(item.number)

@@ -31,6 +31,7 @@ def render_item(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
         for proof in item.proofs:
             artifact = f"  ({one_line(proof.artifact)})" if proof.artifact else ""
             yield f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}{artifact}"
+        yield from (f"  {'note':<16} {one_line(note)}" for note in item.notes)
     if item.issue:
         yield _render_title("Filed")
         yield f"  {one_line(item.issue)}"

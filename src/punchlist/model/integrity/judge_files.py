@@ -137,6 +137,9 @@ class JudgeFiles:
         inside = [each for each in files if PurePosixPath(each).parent == folder]
         if matches_any(path, tuple(each for each in self._protected.tests if "/" in each)):
             return bool(inside)
+        data = [each for each in inside if not each.endswith(".py")]
+        if not path.endswith(".py") and any(map(self.holds, data)):
+            return True
         modules = [each for each in inside if each.endswith(".py")]
         tests = [each for each in modules if self._is_test(each)]
         return bool(tests) and 2 * len(tests) >= len(modules) and not self._subjects & set(inside)

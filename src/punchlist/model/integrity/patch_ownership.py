@@ -11,6 +11,7 @@ from punchlist.model.item.claim import ItemClaim
 from punchlist.model.patch.patch import Patch, ReservedSpans, combine_patches, splices_between
 
 LINK = "120000"
+BESIDE = "touched, and no finding here is about it"
 
 
 class OwnPatch(Struct, frozen=True):
@@ -100,7 +101,7 @@ def find_extra_files(
         for path in patch.paths
         if path not in batch.paths and (path in present or not matches_any(path, protected.tests))
     ]
-    return tuple(f"{path}: touched, and no finding here is about it" for path in extra)
+    return tuple(f"{path}: {BESIDE}" for path in extra)
 
 
 def find_refusal(patch: Patch) -> str:

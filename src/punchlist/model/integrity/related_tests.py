@@ -51,6 +51,11 @@ def find_mentions(
     return {test: scope.mentions_of(test) for test in tests}
 
 
+def find_id_names(test: str) -> frozenset[str]:
+    """Return the names in a test's id; that of a doctest names the code that it is written at."""
+    return frozenset(re.split(r"::|[./]", _CASE.sub("", test)))
+
+
 def _speaks_of_module(tree: ast.Module, text: str, path: str) -> bool:
     if re.search(rf"\b{re.escape(module_name(path))}\b", text):
         return True

@@ -103,6 +103,8 @@ class Move(Struct, frozen=True, omit_defaults=True):
     """What a move points at: a commit, an issue, or the key of the fix that was rejected."""
     flag: str = ""
     """Why a person should look at the item, whatever comes of it."""
+    notes: tuple[str, ...] = ()
+    """What was seen of a committed fix that is no proof, such as files that it touches beside."""
 
 
 class Attempt(Struct, frozen=True, omit_defaults=True):
@@ -132,6 +134,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempts: tuple[Attempt, ...] = ()
     proofs: tuple[Proof, ...] = ()
     flags: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What stands beside the proofs: seen of the fix, and no proof."""
     commit: str = ""
     issue: str = ""
 
@@ -205,6 +209,7 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
             attempts=(*self.attempts, attempt),
             flags=(*self.flags, *flag),
             proofs=self._next_proofs(move, status, fixed=fixed),
+            notes=move.notes if fixed else self.notes if status is self.status else (),
             commit=move.ref if fixed else self.commit,
             issue=move.ref if move.fact is Fact.FILED and status is Status.FILED else self.issue,
         )

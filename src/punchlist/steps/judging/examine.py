@@ -1,8 +1,9 @@
 """Examines one agent's batch alone, cheapest first: text, old against new code, tests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.integrity.intent import Intent, find_intent, join_words
 from punchlist.model.integrity.new_tests import find_source_read
@@ -14,10 +15,12 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
+from punchlist.steps.judging.ablation import Ablation, ablate_patch
 from punchlist.steps.judging.judge_edits import find_judge_edits
 from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
 from punchlist.steps.judging.red_tests import PartialCure, rerun_red_tests, run_cured_checks
 from punchlist.steps.judging.witness import (
+    TurnedTests,
     confirm_red,
     make_file_patch,
     per_test_checks,
@@ -63,30 +66,69 @@ class ExamResult(Struct, frozen=True):
     runs: int = 0
     partial: dict[int, PartialCure] = {}
     """Items of which a red test stayed red: nothing of this patch is their witness."""
+    turned: dict[int, tuple[TurnedTests, ...]] = {}
+    """By item: the tests behind its proofs."""
 
 
 async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
     began = world.clock()
     case = await _build_case(task, run, world)
-    refuted, runs = "", 0
-    noted: tuple[str, ...] = ()
-    proofs: dict[int, tuple[Proof, ...]] = {}
-    partial: dict[int, PartialCure] = {}
+    total = ExamResult()
     for look in _LOOKS:
-        found = await look(case, run, world)
-        refuted, noted, runs = found.refuted, (*noted, *found.noted), runs + found.runs
-        proofs = {
-            item: (*proofs.get(item, ()), *found.proofs.get(item, ()))
-            for item in {**proofs, **found.proofs}
-        }
-        partial |= found.partial
-        if refuted:
+        total = _add_result(total, await look(case, run, world))
+        if total.refuted:
             break
     else:
-        refuted, proofs = judge_partial(proofs, partial)
-    spent = Usage(seconds=world.clock() - began, checks=runs)
-    proofs = {} if refuted else proofs
-    return Examined(batch=task.batch, refuted=refuted, proofs=proofs, noted=noted, usage=spent)
+        total = await _weigh_witnesses(total, case, run, world)
+    spent = Usage(seconds=world.clock() - began, checks=total.runs)
+    proofs = {} if total.refuted else total.proofs
+    return Examined(
+        batch=task.batch, refuted=total.refuted, proofs=proofs, noted=total.noted, usage=spent
+    )
+
+
+def _add_result(total: ExamResult, found: ExamResult) -> ExamResult:
+    items = {**total.proofs, **found.proofs, **found.turned}
+    return ExamResult(
+        refuted=found.refuted,
+        proofs={item: (*total.proofs.get(item, ()), *found.proofs.get(item, ())) for item in items},
+        noted=(*total.noted, *found.noted),
+        runs=total.runs + found.runs,
+        partial=total.partial | found.partial,
+        turned={item: (*total.turned.get(item, ()), *found.turned.get(item, ())) for item in items},
+    )
+
+
+async def _weigh_witnesses(
+    total: ExamResult, case: BatchCase, run: Run, world: World
+) -> ExamResult:
+    """Take away the witnesses of partial cures, and of cures that are elsewhere."""
+    refuted, proofs = judge_partial(total.proofs, total.partial)
+    if refuted:
+        return replace(total, refuted=refuted)
+    turned = {item: tests for item, tests in total.turned.items() if proofs.get(item)}
+    task = Ablation(case.items, case.patch, case.new_tests, turned)
+    found = await ablate_patch(task, run, world)
+    return replace(
+        total,
+        refuted=found.refuted,
+        proofs=drop_witnesses(proofs, found.elsewhere),
+        noted=(*total.noted, *(f"no regression test: {each}" for each in found.elsewhere.values())),
+        runs=total.runs + found.runs,
+    )
+
+
+def drop_witnesses(
+    proofs: Mapping[int, tuple[Proof, ...]], items: Collection[int]
+) -> dict[int, tuple[Proof, ...]]:
+    """Return the proofs without those of which a test of project or fixer is the witness."""
+    left = {
+        item: tuple(
+            proof for proof in known if item not in items or proof.kind is not ProofClass.WITNESSED
+        )
+        for item, known in proofs.items()
+    }
+    return {item: known for item, known in left.items() if known}
 
 
 def judge_partial(
@@ -95,14 +137,7 @@ def judge_partial(
     """Take the witnesses of partly cured items away; return why the patch is refused, or '', and
     the proofs that are left. A private test outweighs a red test of the project.
     """
-    left = {
-        item: tuple(
-            proof
-            for proof in known
-            if item not in partial or proof.kind is not ProofClass.WITNESSED
-        )
-        for item, known in proofs.items()
-    }
+    left = drop_witnesses(proofs, partial)
     alone = [cure.said for item, cure in partial.items() if not (cure.excused or left.get(item))]
     return (alone[0] if alone else ""), left
 
@@ -175,7 +210,7 @@ async def _run_red_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Run the project's tests that fail on the tip and concern the findings."""
     said = await rerun_red_tests(case.items, case.patch, run, world)
     noted = tuple(f"no regression test proves it: {each.said}" for each in said.partial.values())
-    return ExamResult(said.stays, said.proofs, noted, said.runs, said.partial)
+    return ExamResult(said.stays, said.proofs, noted, said.runs, said.partial, said.turned)
 
 
 async def _run_red_checks(case: BatchCase, run: Run, world: World) -> ExamResult:
@@ -188,6 +223,7 @@ async def _run_red_checks(case: BatchCase, run: Run, world: World) -> ExamResult
 async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Run the private tests that failed before the fix; now they must pass."""
     proofs: dict[int, tuple[Proof, ...]] = {}
+    turned: dict[int, tuple[TurnedTests, ...]] = {}
     noted: list[str] = []
     runs = 0
     known = [run.by_item.reproductions.get(item.number) for item in case.items]
@@ -198,8 +234,8 @@ async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamRes
             if stale:
                 noted.append(f"the {name} says nothing any more: {stale}")
                 continue
-            patches = [case.patch, make_file_patch(test.path, test.content)]
-            now = await run_test_file(check, test.path, patches, run, world)
+            extra = make_file_patch(test.path, test.content)
+            now = await run_test_file(check, test.path, [case.patch, extra], run, world)
             runs += 1
             if now.vain or now.failed or not now.passed:
                 # Without its output: the fixer reads the reason, and must not know the test.
@@ -208,7 +244,8 @@ async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamRes
             made = f"a private test ({check.name}), made before the fix and not shown to the fixer"
             proof = Proof(ProofClass.REPRODUCED, f"{made}: red then, green now")
             proofs[test.item] = (proof,)
-    return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs)
+            turned[test.item] = (TurnedTests(check, test.path, now.passed, extra),)
+    return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs, turned=turned)
 
 
 async def _run_new_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
@@ -220,6 +257,7 @@ async def _run_new_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
         item.number: reports[item.number].tests for item in case.items if item.number in reports
     }
     proofs: dict[int, tuple[Proof, ...]] = {}
+    turned: dict[int, tuple[TurnedTests, ...]] = {}
     noted: list[str] = []
     runs = 0
     code = [path for path in case.seen.after if path not in case.new_tests]
@@ -238,12 +276,13 @@ async def _run_new_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
             why = f"adds tests to {path} that are not seen to pass with the fix: {said.bad}"
             return ExamResult(why, runs=runs)
         noted += [said.noted] if said.noted and not looked else []
-        if said.proof is not None and not looked:
+        if said.proof is not None and said.turned is not None and not looked:
             for number in _find_items(path, named, case):
                 proofs[number] = (*proofs.get(number, ()), said.proof)
+                turned[number] = (*turned.get(number, ()), said.turned)
     missing = sorted({path for paths in named.values() for path in paths} - set(case.seen.after))
     noted += [f"{path} was named as a test of the fix, and is not in the patch" for path in missing]
-    return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs)
+    return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs, turned=turned)
 
 
 def _find_items(path: str, named: Mapping[int, Sequence[str]], case: BatchCase) -> list[int]:

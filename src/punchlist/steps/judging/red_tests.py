@@ -3,11 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.checks.check import Check, TestOutcome
+from punchlist.model.checks.protected import matches_any
 from punchlist.model.integrity.code_names import defines_name, find_code_names
 from punchlist.model.integrity.intent import Intent, find_intent, join_words
-from punchlist.model.integrity.related_tests import find_mentions, select_related
+from punchlist.model.integrity.related_tests import find_id_names, find_mentions, select_related
 from punchlist.model.item.item import ENDED, Item
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.run import Run
@@ -16,7 +18,7 @@ from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import failed_tests, judge_view, load_baseline
 from punchlist.steps.judging.excused_tests import is_in_file
-from punchlist.steps.judging.witness import per_test_checks, run_test_file
+from punchlist.steps.judging.witness import TurnedTests, per_test_checks, run_test_file
 from punchlist.steps.support.wording import join_few
 
 
@@ -27,14 +29,6 @@ class RedTests(Struct, frozen=True):
 
     tests: frozenset[str] = frozenset()
     direct: bool = True
-
-
-class TurnedTests(Struct, frozen=True):
-    """Tests of one file that were red before a fix and are green with it."""
-
-    check: Check
-    path: str
-    tests: frozenset[str]
 
 
 class PartialCure(Struct, frozen=True):
@@ -73,7 +67,9 @@ async def rerun_red_tests(
         if red.difference(*green.values()):
             others = await find_red_tests(check, _find_others(items, run), run, world)
         excused = frozenset(test for each in others.values() for test in each.tests)
+        edited = {path for path in patch.paths if not matches_any(path, world.protected.tests)}
         judged = [_judge_item(check, item, found[item], green, excused) for item in found]
+        judged = [_drop_edited(each, edited) for each in judged]
         total = _join_results([total, *judged], runs=total.runs + len(green))
         if total.stays:
             break
@@ -142,6 +138,19 @@ def _judge_item(
     return RedTestResult(stays=f"{why}: {stays}")
 
 
+def _drop_edited(said: RedTestResult, edited: Collection[str]) -> RedTestResult:
+    """Drop turned tests in files that the patch edits, as it may have changed what they ask for;
+    without another there is no proof.
+    """
+    turned = {
+        item: tuple(each for each in tests if each.path not in edited)
+        for item, tests in said.turned.items()
+    }
+    turned = {item: tests for item, tests in turned.items() if tests}
+    proofs = {item: proof for item, proof in said.proofs.items() if item in turned}
+    return replace(said, proofs=proofs, turned=turned)
+
+
 def _join_results(parts: Sequence[RedTestResult], runs: int) -> RedTestResult:
     """Join the results of several items and checks; one partial cure takes away the witness."""
     partial = {item: said for part in parts for item, said in part.partial.items()}
@@ -179,7 +188,8 @@ async def find_red_tests(
     failing = failed_tests(load_baseline(check, world))
     async with world.trees.open_tree(run.landing.tip) as tree:
         texts = {path: tree.text(path) or "" for path in _group_tests(failing, tree)}
-        red = {item.number: _match_tests(item, failing, texts, tree) for item in judged}
+        tests = world.protected.tests
+        red = {item.number: _match_tests(item, failing, texts, tree, tests) for item in judged}
     if run.landing.tip != world.change.head:
         red = await _drop_green(check, red, run, world)
     return {number: each for number, each in red.items() if each.tests}
@@ -205,8 +215,13 @@ def _group_tests(tests: Collection[str], tree: Tree) -> dict[str, frozenset[str]
 
 
 def _match_tests(
-    item: Item, failing: Collection[str], texts: Mapping[str, str], tree: Tree
+    item: Item,
+    failing: Collection[str],
+    texts: Mapping[str, str],
+    tree: Tree,
+    tests: tuple[str, ...],
 ) -> RedTests:
+    """Return the failing tests that speak of the item; `tests` are the patterns of test files."""
     spot = item.current.spot
     names = find_code_names(spot.path, tree.text(spot.path) or "", spot.line, join_words([item]))
 
@@ -219,7 +234,10 @@ def _match_tests(
     mentions: dict[str, frozenset[str]] = {}
     for path, text in texts.items():
         own = [test for test in failing if is_in_file(test, path)]
-        mentions |= find_mentions(own, text, spot.path, is_elsewhere)
+        if path == spot.path and not matches_any(path, tests):  # doctests of the code itself
+            mentions |= {test: find_id_names(test) for test in own}
+        else:
+            mentions |= find_mentions(own, text, spot.path, is_elsewhere)
     related = select_related(mentions, names)
     return RedTests(related.tests, related.direct)
 

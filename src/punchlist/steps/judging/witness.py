@@ -51,10 +51,22 @@ class WitnessRun(Struct, frozen=True):
         return frozenset(test for test, outcome in self.tests.items() if outcome is wanted)
 
 
+class TurnedTests(Struct, frozen=True):
+    """Tests of one file that were red before a fix and are green with it. `extra` brings the file,
+    if it is neither in the tree nor in the fix.
+    """
+
+    check: Check
+    path: str
+    tests: frozenset[str]
+    extra: Patch = Patch()
+
+
 class Witness(Struct, frozen=True):
     """A proof by a fixer's own test, or why it is none."""
 
     proof: Proof | None = None
+    turned: TurnedTests | None = None
     noted: str = ""
     bad: str = ""
     """Why the file is not seen to pass with the fix in, if it is not."""
@@ -113,7 +125,7 @@ def make_file_patch(path: str, content: str) -> Patch:
     return Patch(files=(FileChange(path, raw.decode("latin-1")),))
 
 
-def _select_paths(patch: Patch, paths: Collection[str]) -> Patch:
+def select_paths(patch: Patch, paths: Collection[str]) -> Patch:
     """Return the part of a patch that is about these files."""
     return Patch(
         splices=tuple(splice for splice in patch.splices if splice.path in paths),
@@ -127,7 +139,7 @@ async def run_witness(
     """Return the result of the first check that can run the file."""
     found = Witness(noted=f"{path} is no witness: {_UNTOLD}", bad=_UNTOLD)
     runs = 0
-    patches = (patch, _select_paths(patch, new_tests))
+    patches = (patch, select_paths(patch, new_tests))
     for check in per_test_checks(run):
         found = await _try_witness(check, path, patches, run, world)
         runs += found.runs
@@ -150,7 +162,8 @@ async def _try_witness(
         return Witness(noted=f"{path} is no witness: {why}", runs=2)
     again = await run_test_file(check, path, [tests], run, world)
     if seen <= again.failed:
-        return Witness(Proof(ProofClass.WITNESSED, _describe_proof(path, check, seen)), runs=3)
+        proof = Proof(ProofClass.WITNESSED, _describe_proof(path, check, seen))
+        return Witness(proof, TurnedTests(check, path, seen), runs=3)
     why = "it failed without the fix once, and then passed"
     return Witness(noted=f"{path} is no witness: {why}", runs=3)
 
