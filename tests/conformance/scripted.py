@@ -43,6 +43,8 @@ MINOR, MAJOR, CRITICAL = Severity.MINOR, Severity.MAJOR, Severity.CRITICAL
 
 
 class MemoryTree:
+    resumed = False
+
     def __init__(self, commit: str, texts: dict[str, str]) -> None:
         self.root = Path("/nowhere")
         self.commit = commit

@@ -23,6 +23,10 @@ def _never(label: str) -> bool:
     return False
 
 
+def _ignore(label: str) -> None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     """Everything outside that a performer may use."""
@@ -47,5 +51,7 @@ class World:
     comparer: Comparer | None = None
     answered: Callable[[str], bool] = _never
     """Whether an agent's answer under this label is kept from before a kill."""
+    forget_answer: Callable[[str], None] = _ignore
+    """Forget the stored answer under a label, so that the agent is asked again."""
     collect_cut_calls: Callable[[], Usage] = Usage
     """Return, once, what agents' calls used that were cancelled or killed."""

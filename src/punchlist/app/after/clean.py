@@ -62,12 +62,14 @@ def _find_origins(workshops: Path) -> Iterator[str]:
 async def clean_state(
     session: Session, *, reports_older_than: float | None = None, everywhere: bool = False
 ) -> list[str]:
-    """Delete unused work trees, reports of runs that ended so many days ago, and data of deleted
-    repositories. Return what was done, a line each.
+    """Delete work trees that no run needs, reports of runs that ended so many days ago, and data
+    of deleted repositories. Return what was done, a line each.
     """
     said = []
-    if session.checkout is not None and (trees := WorkTrees(await session.workshop()).prune()):
-        said.append(f"removed {pluralize(trees, 'work tree')}")
+    if session.checkout is not None:
+        unfinished = {row.id for row in session.runs() if not row.outcome}
+        if trees := WorkTrees(await session.workshop()).prune(unfinished):
+            said.append(f"removed {pluralize(trees, 'work tree')}")
     if reports_older_than is not None:
         before = time.time() - reports_older_than * 86400
         if gone := remove_reports(session.home, session.runs(), before):

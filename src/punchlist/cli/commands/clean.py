@@ -29,7 +29,10 @@ from punchlist.errors import UsageError
 )
 @options.json_option
 def command(reports: bool, days: float | None, everywhere: bool, json_: bool) -> None:
-    """Remove the work trees of this repository that no run uses; ledgers always stay."""
+    """Remove the work trees of this repository that no run needs; ledgers always stay.
+
+    Trees with an agent's work stay until their run has ended: `punchlist resume` takes it up.
+    """
     if reports != (days is not None):
         raise UsageError(
             "--reports and --older-than go together",

@@ -29,6 +29,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import OriginalFile, make_hunks
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.roles import Claims, RoleTask
+from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.batching import ALONE
 from punchlist.steps.support.project_context import find_answered, load_background
@@ -58,7 +59,7 @@ class _AgentWork(Struct, frozen=True):
 
 
 class _Record(Struct, frozen=True):
-    """Stored with the answer, so that a kill loses neither."""
+    """The answer and the changes, stored as one object: a kill loses both or neither."""
 
     claims: Claims
     total: Patch
@@ -130,17 +131,17 @@ async def _work_in_tree(
     # The patches below are part of the name: work on top of others is of no use here.
     name = f"{run.id}/{task.label}/{sorted(below)}"
     artifact = f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
-    fresh = not world.answered(task.label)
     patches = list(below.values())
+    record = _load_record(artifact, world)
+    fresh = record is not None or not world.answered(task.label)
     async with world.trees.resume_tree(run.landing.tip, name, patches, fresh=fresh) as tree:
-        asked = await _build_task(task, batches, run, world)
-        claims = Claims(failed="no agent plays the fixer any more")
-        if world.crew.fixer:
-            claims = await world.crew.fixer.fix(asked, tree)
-        total = _load_patch(claims, artifact, world) or await world.trees.collect_changes(tree)
-        if not claims.failed or claims.unread:  # after a failure the agent is asked again
-            world.artifacts.write(artifact, wire.encode(_Record(claims, total)))
+        if record is None:
+            if not fresh and not tree.resumed:  # an answer without its changes is of no use
+                world.forget_answer(task.label)
+            asked = await _build_task(task, batches, run, world)
+            record = await _ask_for_work(asked, artifact, tree, world)
         present = frozenset(tree.files())
+    claims, total = record.claims, record.total
     paths = {*total.paths, *(path for patch in patches for path in patch.paths)}
     texts = {path: await world.repository.text(run.landing.tip, path) for path in sorted(paths)}
     before = {path: text for path, text in texts.items() if text is not None}
@@ -161,16 +162,24 @@ def _add_missing_claim(claims: Claims, patch: Patch, batches: Sequence[Batch]) -
     return replace(claims, failed="", reports=(claim,))
 
 
-def _load_patch(claims: Claims, artifact: str, world: World) -> Patch | None:
-    """Return the recorded patch if it belongs to these claims, else None; a kill may come before
-    the event.
-    """
+async def _ask_for_work(asked: RoleTask, artifact: str, tree: Tree, world: World) -> _Record:
+    """Ask the fixer; store its claims and its changes as one object, which a resumed run takes."""
+    claims = Claims(failed="no agent plays the fixer any more")
+    if world.crew.fixer:
+        claims = await world.crew.fixer.fix(asked, tree)
+    record = _Record(claims, await world.trees.collect_changes(tree))
+    if not claims.failed or claims.unread:  # after a failure the agent is asked again
+        world.artifacts.write(artifact, wire.encode(record))
+    return record
+
+
+def _load_record(artifact: str, world: World) -> _Record | None:
+    """Return what was stored before a kill, or None."""
     content = world.artifacts.read(artifact)
     try:
-        record = wire.decode(content, _Record) if content is not None else None
-    except msgspec.MsgspecError:  # written by another version: the tree has the patch
+        return wire.decode(content, _Record) if content is not None else None
+    except msgspec.MsgspecError:  # written by another version: the tree has the changes
         return None
-    return record.total if record is not None and record.claims == claims else None
 
 
 async def _build_task(task: AgentFix, batches: Sequence[Batch], run: Run, world: World) -> RoleTask:
