@@ -88,6 +88,9 @@ class MemoryGit:
     async def publish(self, branch):
         pass
 
+    async def tree_id(self, commit):
+        return str(sorted(self.commits[commit].items()))
+
     async def find_commits(self, branch, parent, action):
         return self.actions.get(action, ())
 

@@ -15,6 +15,7 @@ from punchlist.model.patch.patch import Patch, combine_patches
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
+from punchlist.steps.judging.refutations import recall_refutations
 from punchlist.steps.support.project_context import select_files
 
 NO_OP = "only comments, formatting or the names of locals would change"
@@ -32,7 +33,8 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     left = [run.work.batches[number] for number in task.batches]
     before = await _read_texts(left, run, world)
     unseen = [batch for batch in left if not batch.uses_agent and not _find_targets(batch, run)]
-    failed = {
+    failed = await recall_refutations(left, run, world)
+    failed |= {
         batch.number: NO_OP for batch in unseen if _is_no_op(run.work.patches[batch.number], before)
     }
     left = [batch for batch in left if batch.number not in failed]
