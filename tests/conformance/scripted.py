@@ -43,6 +43,8 @@ MINOR, MAJOR, CRITICAL = Severity.MINOR, Severity.MAJOR, Severity.CRITICAL
 
 
 class MemoryTree:
+    resumed = False
+
     def __init__(self, commit: str, texts: dict[str, str]) -> None:
         self.root = Path("/nowhere")
         self.commit = commit
@@ -85,6 +87,9 @@ class MemoryGit:
 
     async def publish(self, branch):
         pass
+
+    async def tree_id(self, commit):
+        return str(sorted(self.commits[commit].items()))
 
     async def find_commits(self, branch, parent, action):
         return self.actions.get(action, ())

@@ -1,6 +1,8 @@
 """Runs or resumes on a repository in a process of its own, which may be told to kill itself at an append to the ledger.
 
-driver.py REPOSITORY run|resume [before|after N]
+driver.py REPOSITORY run|resume [before|after N | written NAME]
+
+`written` kills it right after a file whose name has NAME in it is stored in the run's folder.
 """
 
 import asyncio
@@ -15,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from shop import FLAGS
 
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.after.audit import audit_run
 from punchlist.app.drive.drive import resume_run
@@ -44,6 +47,19 @@ class Mortal:
         return getattr(self._store, name)
 
 
+def die_when_written(name: str) -> None:
+    """Kill this process as soon as such a file is stored in a run's folder."""
+    store = FolderArtifacts.write
+
+    def write(self, file: str, content: bytes) -> str:
+        stored = store(self, file, content)
+        if name in file:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return stored
+
+    FolderArtifacts.write = write
+
+
 class Silent:
     def handle_start(self, place, action):
         pass
@@ -58,7 +74,9 @@ class Silent:
 async def main(repository: str, what: str, when: str = "", number: str = "0") -> None:
     app = await Session.open(Path(repository), FLAGS)
     with contextlib.closing(app):
-        if when:
+        if when == "written":
+            die_when_written(number)
+        elif when:
             app.store = Mortal(app.store, when, int(number))
         if what == "run":
             run = await start_run(

@@ -4,6 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.finding import Spot
+from punchlist.model.integrity.hunk_ownership import AskedItem
 from punchlist.model.integrity.patch_ownership import (
     find_absorbed,
     find_extra_files,
@@ -72,7 +74,8 @@ def test_one_patch_of_several_batches_is_shared_out_by_file():
         (FileChange("c.py", "c"), FileChange("d.py", "d")),
     )
     said = [ItemClaim(1, ClaimOutcome.FIXED), ItemClaim(2, ClaimOutcome.FIXED, files=("c.py",))]
-    found = split_patch(both, [batch(1, "a.py"), batch(2, "b.py")], said)
+    asked = {each.item: [AskedItem(each.item, Spot(""), each)] for each in said}
+    found = split_patch(both, [batch(1, "a.py"), batch(2, "b.py")], asked, {})
     assert {number: part.paths for number, part in found.items()} == {
         1: ("a.py", "d.py"),
         2: ("b.py", "c.py"),
@@ -82,9 +85,8 @@ def test_one_patch_of_several_batches_is_shared_out_by_file():
 @given(st.lists(st.sampled_from(["a.py", "b.py", "c.py", "d.py", "e.py"]), unique=True))
 def test_nothing_of_a_patch_is_lost_or_doubled_when_it_is_shared_out(paths):
     whole = Patch(files=tuple(FileChange(path, path) for path in paths))
-    parts = split_patch(
-        whole, [batch(1, "a.py", "b.py"), batch(2, "c.py")], [ItemClaim(2, ClaimOutcome.FIXED)]
-    )
+    asked = {2: [AskedItem(2, Spot("c.py"), ItemClaim(2, ClaimOutcome.FIXED))]}
+    parts = split_patch(whole, [batch(1, "a.py", "b.py"), batch(2, "c.py")], asked, {})
     assert sorted(change.path for part in parts.values() for change in part.files) == sorted(paths)
 
 

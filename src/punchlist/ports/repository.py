@@ -32,6 +32,10 @@ class Repository(Protocol):
         """Return a file of a commit as text; None if there is no regular file."""
         ...
 
+    async def tree_id(self, commit: str) -> str:
+        """Return git's name of the commit's files: the same files have the same name."""
+        ...
+
     async def diff(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
         """Return the unified diff between two commits, of these files or of all."""
         ...

@@ -19,6 +19,11 @@ class Tree(Protocol):
     @property
     def commit(self) -> str: ...
 
+    @property
+    def resumed(self) -> bool:
+        """Whether it has the work that was left in it, and not only the commit's files."""
+        ...
+
     def text(self, path: str) -> str | None:
         """Return a file as text (UTF-8, invalid bytes as surrogates, line ends kept); None if there
         is no regular file.

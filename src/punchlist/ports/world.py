@@ -27,6 +27,10 @@ def _all_files(name: str, tree: Tree, paths: Sequence[str]) -> Sequence[str]:
     return paths
 
 
+def _ignore(label: str) -> None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     """Everything outside that a performer may use."""
@@ -59,5 +63,7 @@ class World:
     """Analyzers of which nothing says how they are silenced."""
     answered: Callable[[str], bool] = _never
     """Whether an agent's answer under this label is kept from before a kill."""
+    forget_answer: Callable[[str], None] = _ignore
+    """Forget the stored answer under a label, so that the agent is asked again."""
     collect_cut_calls: Callable[[], Usage] = Usage
     """Return, once, what agents' calls used that were cancelled or killed."""

@@ -17,7 +17,7 @@ from punchlist.ports.fixer import BatchFix
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.agent_fix import AgentFix, fix_with_agent
-from punchlist.steps.support.batching import current_fix_key
+from punchlist.steps.support.batching import current_fix_key, must_be_alone
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
 
@@ -54,7 +54,11 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         for name, numbers in by_fixer.items()
     ]
     if options.mode is Mode.SINGLE:
-        return select_pending(run, *tools, *_plan_single(agents, options, place))
+        alone = [batch for batch in agents if _is_alone(batch, run)]
+        together = [batch for batch in agents if batch not in alone]
+        if together and "agent" not in run.position.here:  # else both would edit the same files
+            return select_pending(run, *tools, *_plan_single(together, options, place))
+        return select_pending(run, *tools, *_plan_fan_out(alone, run, options, place))
     return select_pending(run, *tools, *_plan_fan_out(agents, run, options, place))
 
 
@@ -63,6 +67,10 @@ def _plan_single(batches: list[Batch], options: Options, place: str) -> Iterator
         numbers = tuple(batch.number for batch in batches)
         task = AgentFix(numbers, f"{place} fixer", sessions=options.sessions)
         yield Action("agent", task, f"an agent works on {len(numbers)} batches at once")
+
+
+def _is_alone(batch: Batch, run: Run) -> bool:
+    return any(must_be_alone(run.items[number]) for number in batch.items if number in run.items)
 
 
 def _plan_fan_out(batches: list[Batch], run: Run, options: Options, place: str) -> Iterator[Action]:

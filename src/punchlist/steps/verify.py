@@ -31,6 +31,7 @@ from punchlist.steps.judging.baseline import (
 )
 from punchlist.steps.judging.examine import Examine, examine_batch
 from punchlist.steps.judging.recheck import Recheck, recheck_batches
+from punchlist.steps.judging.refutations import remember_refutations
 from punchlist.steps.judging.trial import Try, run_trial
 from punchlist.steps.support.batching import current_fix_key
 from punchlist.steps.support.wording import join_few
@@ -239,6 +240,8 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         for number, why in sorted(failed.items())
         for item in run.claimed_items(run.work.batches[number])
     )
+    broken = {number: failed[number] for number, tests in task.found.culprits.items() if tests}
+    await remember_refutations(broken, run, world)
     passed = tuple(number for number in run.work.patches if number not in failed)
     return Verified(
         passed=passed,

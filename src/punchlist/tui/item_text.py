@@ -1,12 +1,13 @@
 """One item as text: findings, code, change, history, proofs, score and issue."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from textual.content import Content
 
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Attempt, Item, Status
 from punchlist.model.item.score import Score
+from punchlist.model.ledger.events import Landed
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Diff
 from punchlist.tui.text import (
@@ -23,7 +24,7 @@ from punchlist.tui.text import (
     line,
     title,
 )
-from punchlist.views.item_words import FACTS, PROOF_WORDS
+from punchlist.views.item_words import FACTS, PROOF_WORDS, describe_change
 
 _DIFF = {"+": GOOD, "-": BAD}
 _EVIDENCE_LINES = 40
@@ -35,7 +36,7 @@ def item_lines(run: Run, item: Item) -> list[Content]:
         _render_head(run, item),
         _render_findings(item),
         _render_code(item),
-        _render_change(run.by_item.diffs.get(item.number), item),
+        _render_change(run.by_item.diffs.get(item.number), item, run.landing.landed),
         _render_history(item),
         _render_proofs(run, item),
         _render_score(run.by_item.scores.get(item.number)),
@@ -102,13 +103,10 @@ def _render_code(item: Item) -> Iterator[Content]:
         yield line((f"{_IN}{'>' if about else ' '}{shown}", MUTED), (text, "bold" if about else ""))
 
 
-def _render_change(diff: Diff | None, item: Item) -> Iterator[Content]:
+def _render_change(diff: Diff | None, item: Item, landed: Iterable[Landed]) -> Iterator[Content]:
     if diff is None:
         return
-    landed = f"landed as {item.commit[:12]}"
-    yield from _title(
-        f"Change, {landed if item.status is Status.FIXED else 'tried and not landed'}"
-    )
+    yield from _title(f"Change, {describe_change(item, diff, landed).lower()}")
     for hunk in diff.hunks:
         yield line((f"{_IN}{hunk.path}:{hunk.line}", ACCENT))
         yield from (line(_IN, (each or " ", _DIFF.get(each[:1], ""))) for each in hunk.lines)

@@ -15,7 +15,7 @@ from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Hunk
 from punchlist.views.escaping import web_address
 from punchlist.views.issue_text import format_place
-from punchlist.views.item_words import FACTS, PROOF_WORDS
+from punchlist.views.item_words import FACTS, PROOF_WORDS, has_landed
 from punchlist.views.words import format_duration
 
 OUTSIDE = "outside"
@@ -90,6 +90,8 @@ class Row(Struct, frozen=True, kw_only=True):
     proof: str
     landed: bool
     tried: bool
+    came_back: bool
+    """The change that was tried has landed, and the item was reported again."""
     proposed: bool
     code: tuple[Code, ...]
     history: tuple[HistoryStep, ...]
@@ -162,6 +164,7 @@ def _make_row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str,
         proof=PROOF_WORDS[best.kind][0] if best else "",
         landed=ours,
         tried=diff is not None and not fixed,
+        came_back=diff is not None and not fixed and has_landed(diff, run.landing.landed),
         proposed=any(finding.fix for finding in item.findings),
         code=_make_code(diff.hunks if diff and (ours or not fixed) else (), item),
         history=tuple(_make_history(item, evidence)),

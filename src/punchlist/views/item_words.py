@@ -1,7 +1,11 @@
 """What is said of an item: its proof, and why it is not fixed."""
 
+from collections.abc import Iterable
+
 from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.model.ledger.events import Landed
+from punchlist.model.patch.hunk import Diff
 
 _SETBACKS = frozenset(Fact) - {Fact.SAID_FIXED, Fact.CONFIRMED, Fact.COMMITTED, Fact.FILED}
 NO_FIX = "no fix is known"
@@ -42,6 +46,19 @@ def find_proofs(item: Item) -> list[ProofClass]:
 def format_proofs(item: Item) -> str:
     """Return all kinds of proof, strongest first."""
     return " + ".join(PROOF_WORDS[kind][0] for kind in find_proofs(item)) or "no proof"
+
+
+def describe_change(item: Item, diff: Diff, landed: Iterable[Landed]) -> str:
+    """Return what became of the last change that was tried for the item, read from what landed."""
+    if item.status is Status.FIXED:
+        return f"Landed as {item.commit[:12]}"
+    if has_landed(diff, landed):
+        return "Landed, and the item came back"
+    return "Tried, and not landed"
+
+
+def has_landed(diff: Diff, landed: Iterable[Landed]) -> bool:
+    return not diff.dropped and any(each.batch == diff.batch for each in landed)
 
 
 def describe_proof(proof: Proof) -> str:

@@ -50,6 +50,9 @@ class Numbers(Struct, frozen=True, kw_only=True):
     """In scope and without an end: open, claimed, deferred or blocked."""
     commits: int
     check_runs: int
+    made: int = 0
+    """Items in scope that fixes of this run brought about; the other numbers include them."""
+    made_fixed: int = 0
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -92,6 +95,8 @@ def _item_numbers(run: Run) -> Numbers:
         left=sum(count for status, count in tally.items() if status not in ENDED),
         commits=len(run.landing.landed),
         check_runs=run.usage.checks,
+        made=sum(item.made for item in run.in_scope),
+        made_fixed=sum(item.made and item.status is Status.FIXED for item in run.in_scope),
     )
 
 
@@ -103,13 +108,26 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
         where = "about this change" if numbers.outside else "here"
         return f"{pluralize(looked, 'reviewer')} looked and reported nothing {where}."
     seen = _proof_caveat(run)
-    if numbers.fixed == numbers.in_scope:
-        all_ = "The one item is" if numbers.fixed == 1 else f"All {numbers.fixed:,} items are"
-        return f"{all_} fixed{seen or ', each with a proof'}."
-    proof = seen or " with a proof" if numbers.fixed else ""
-    done = f"{numbers.fixed:,} of {pluralize(numbers.in_scope, 'item')} fixed{proof}"
-    rest = [(numbers.filed, "filed"), (numbers.left, "left"), (numbers.dismissed, "dismissed")]
-    return ", ".join([done, *(f"{count:,} {word}" for count, word in rest if count)]) + "."
+    there = {number: item for number, item in run.items.items() if not item.made}
+    tally = count_statuses(there)
+    fixed, total = tally[Status.FIXED], sum(tally.values())
+    if fixed == total:
+        all_ = "The one item is" if fixed == 1 else f"All {fixed:,} items are"
+        return f"{all_} fixed{seen or ', each with a proof'}.{_describe_made(numbers)}"
+    proof = seen or " with a proof" if fixed else ""
+    done = f"{fixed:,} of {pluralize(total, 'item')} fixed{proof}"
+    left = sum(count for status, count in tally.items() if status not in ENDED)
+    rest = [(tally[Status.FILED], "filed"), (left, "left"), (tally[Status.DISMISSED], "dismissed")]
+    parts = [done, *(f"{count:,} {word}" for count, word in rest if count)]
+    return f"{', '.join(parts)}.{_describe_made(numbers)}"
+
+
+def _describe_made(numbers: Numbers) -> str:
+    """Return what became of items that the fixes themselves brought about, or ''."""
+    if not numbers.made:
+        return ""
+    items = pluralize(numbers.made, "more item")
+    return f" The fixes brought about {items}, {numbers.made_fixed:,} of them fixed."
 
 
 def _proof_caveat(run: Run) -> str:

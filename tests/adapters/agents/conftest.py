@@ -19,6 +19,7 @@ from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent
 from punchlist.adapters.agents.dialect import AgentDialect
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.settings import AgentSettings
+from punchlist.adapters.agents.spending import Spending
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.agent import Ask, Reply
 
@@ -34,6 +35,7 @@ class Bench:
         )
         self.settings = AgentSettings(command=realcli.command(kind), timeout=90, silence=60)
         self.heard: list[str] = []
+        self.spending = Spending()
         self._kind, self._dialect = kind, dialect
 
     def agent(self, *, sandbox: bool = True, **settings: Any) -> CliAgent:
@@ -42,6 +44,7 @@ class Bench:
             replace(self.settings, **settings),
             replace(self.place, sandbox=sandbox),
             self.artifacts,
+            self.spending,
         )
         return CliAgent(self._dialect, seat)
 

@@ -41,6 +41,10 @@ class Journal:
         entry = self._read_entry(label)
         return entry.reply if entry else None
 
+    def forget_reply(self, label: str) -> None:
+        if self._read_entry(label) is not None:
+            self._artifacts.write(_entry_name(label), b"")
+
     def _read_entry(self, label: str) -> _Entry | None:
         content = self._artifacts.read(_entry_name(label))
         try:

@@ -106,6 +106,10 @@ class GitRepository:
             return None
         return decode_text((await self._workshop.read_blobs([entry.blob]))[0])
 
+    async def tree_id(self, commit: str) -> str:
+        named = await self._workshop.git.check_output("rev-parse", f"{commit}^{{tree}}")
+        return named.decode().strip()
+
     async def diff(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
         if paths is not None and not paths:
             return ""

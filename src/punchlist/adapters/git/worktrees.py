@@ -5,7 +5,7 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Container, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cached_property
 from itertools import chain, count
@@ -27,9 +27,16 @@ class WorkTree:
     """A lent tree. Files whose names are not UTF-8 are not listed."""
 
     def __init__(
-        self, root: Path, commit: str, listing: dict[str, TreeEntry], changes: Overlay
+        self,
+        root: Path,
+        commit: str,
+        listing: dict[str, TreeEntry],
+        changes: Overlay,
+        *,
+        resumed: bool = False,
     ) -> None:
         self.root = root
+        self.resumed = resumed
         self.commit = commit
         self._listing = listing
         self._changes = changes
@@ -131,8 +138,14 @@ class Slot:
 
     @property
     def mark(self) -> Path:
-        """The file that names the commit of a tree outside of the pool."""
+        """The file that names the commit and the work of a tree outside of the pool."""
         return self.root.with_suffix(".kept")
+
+    def read_mark(self) -> list[str]:
+        try:
+            return self.mark.read_text().splitlines()
+        except FileNotFoundError:
+            return []
 
     def delete(self) -> None:
         self.delete_files()
@@ -186,12 +199,13 @@ class WorkTrees:
                 raise RepositoryError(
                     f"{slot.root}: another process works there", hint="wait for it, or end it"
                 )
-            if fresh or not slot.mark.is_file() or slot.mark.read_text() != commit:
+            resumed = not fresh and slot.read_mark()[:1] == [commit]
+            if not resumed:
                 slot.mark.unlink(missing_ok=True)
                 await slot.prepare(commit)
                 write_overlay(slot.root, changes)
-                slot.mark.write_text(commit)
-            yield WorkTree(slot.root, commit, listing, changes)
+                slot.mark.write_text(f"{commit}\n{name}\n")
+            yield WorkTree(slot.root, commit, listing, changes, resumed=resumed)
             slot.delete()
 
     async def collect_changes(self, tree: Tree) -> Patch:
@@ -203,12 +217,15 @@ class WorkTrees:
         folder = self._workshop.git_dir.resolve() / "worktrees"
         return Git(tree.root, git_dir=folder / tree.root.name)
 
-    def prune(self) -> int:
-        """Delete all unused trees and return their number."""
+    def prune(self, unfinished: Container[str] | None = None) -> int:
+        """Delete all unused trees and return their number.
+
+        Trees with an agent's work stay if their run is `unfinished`; without it, all of them.
+        """
         gone = 0
         for slot in self._list_slots():
             with slot.hold_lock() as ours:
-                if ours:
+                if ours and not _holds_work(slot, unfinished):
                     slot.delete()
                     gone += 1
         return gone
@@ -235,6 +252,15 @@ class WorkTrees:
         names = {path.stem for path in self._workshop.trees.iterdir()}
         ordered = sorted(names, key=lambda name: (len(name), name))
         return [Slot(self._workshop, name) for name in ordered]
+
+
+def _holds_work(slot: Slot, unfinished: Container[str] | None) -> bool:
+    """Return whether the tree has work of a run that may be resumed."""
+    match slot.read_mark():
+        case [_, name]:
+            return unfinished is None or name.partition("/")[0] in unfinished
+        case _:
+            return False
 
 
 @contextmanager

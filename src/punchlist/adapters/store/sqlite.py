@@ -157,6 +157,12 @@ class SqliteStore:
         with self._transaction() as database:
             database.execute("INSERT OR IGNORE INTO cache (key, value) VALUES (?, ?)", (key, value))
 
+    def forget(self, prefix: str) -> int:
+        """Delete the cached values whose keys begin with the prefix; return how many there were."""
+        with self._transaction() as database:
+            like = f"{prefix}%"
+            return database.execute("DELETE FROM cache WHERE key LIKE ?", (like,)).rowcount
+
     def close(self) -> None:
         with self._turn:
             self._database.close()

@@ -14,6 +14,7 @@ from punchlist.app.session import Session
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.settings import run_folder
+from punchlist.steps.judging.refutations import PREFIX
 
 
 def remove_reports(home: Path, rows: Iterable[RunRow], before: float) -> list[str]:
@@ -60,19 +61,28 @@ def _find_origins(workshops: Path) -> Iterator[str]:
 
 
 async def clean_state(
-    session: Session, *, reports_older_than: float | None = None, everywhere: bool = False
+    session: Session,
+    *,
+    reports_older_than: float | None = None,
+    everywhere: bool = False,
+    refuted: bool = False,
 ) -> list[str]:
-    """Delete unused work trees, reports of runs that ended so many days ago, and data of deleted
-    repositories. Return what was done, a line each.
+    """Delete work trees that no run needs, reports of runs that ended so many days ago, and data
+    of deleted repositories; with `refuted` forget which fixes broke tests. Return what was done,
+    a line each.
     """
     said = []
-    if session.checkout is not None and (trees := WorkTrees(await session.workshop()).prune()):
-        said.append(f"removed {pluralize(trees, 'work tree')}")
+    if session.checkout is not None:
+        unfinished = {row.id for row in session.runs() if not row.outcome}
+        if trees := WorkTrees(await session.workshop()).prune(unfinished):
+            said.append(f"removed {pluralize(trees, 'work tree')}")
     if reports_older_than is not None:
         before = time.time() - reports_older_than * 86400
         if gone := remove_reports(session.home, session.runs(), before):
             runs = pluralize(len(gone), "run")
             said.append(f"removed the reports of {runs}: {', '.join(gone)}")
+    if refuted and (count := session.store.forget(PREFIX)):
+        said.append(f"forgot {pluralize(count, 'refuted fix', 'refuted fixes')}")
     if everywhere:
         orphans = remove_orphans(session.home, session.store.runs())
         said += [f"removed what was kept of {orphan}, which is gone" for orphan in orphans]

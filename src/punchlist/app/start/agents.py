@@ -74,6 +74,10 @@ class RunAgents:
         kept = any(player.find_reply(label) is not None for player in self._players.values())
         return kept or Mailbox(self._mail).has_label(label)
 
+    def forget_answer(self, label: str) -> None:
+        for player in self._players.values():
+            player.forget_reply(label)
+
     def _make_player(self, role: str, names: tuple[str, ...]) -> Journal:
         settings, place = self._settings, self._place
         if role not in _TALKING:

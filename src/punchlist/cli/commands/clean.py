@@ -27,9 +27,17 @@ from punchlist.errors import UsageError
     "everywhere",
     help="Also all that is kept of repositories that are gone; works anywhere.",
 )
+@options.flag(
+    "--refuted", help="Also forget which fixes broke tests, so that the next run tries them again."
+)
 @options.json_option
-def command(reports: bool, days: float | None, everywhere: bool, json_: bool) -> None:
-    """Remove the work trees of this repository that no run uses; ledgers always stay."""
+def command(
+    reports: bool, days: float | None, everywhere: bool, refuted: bool, json_: bool
+) -> None:
+    """Remove the work trees of this repository that no run needs; ledgers always stay.
+
+    Trees with an agent's work stay until their run has ended: `punchlist resume` takes it up.
+    """
     if reports != (days is not None):
         raise UsageError(
             "--reports and --older-than go together",
@@ -37,7 +45,9 @@ def command(reports: bool, days: float | None, everywhere: bool, json_: bool) ->
         )
 
     async def work(session: Session) -> None:
-        said = await clean_state(session, reports_older_than=days, everywhere=everywhere)
+        said = await clean_state(
+            session, reports_older_than=days, everywhere=everywhere, refuted=refuted
+        )
         show_done(*(said or ["There was nothing to remove."]), json=json_)
 
     run_session(work, repository=None if everywhere else True)

@@ -51,7 +51,7 @@ async def command(  # noqa: PLR0913 - one parameter per option
         print_json(next(part for part in make_report(run).items if part.number == item))
     else:
         diff = None if no_diff else run.by_item.diffs.get(item)
-        say(*render_item(run.items[item], diff))
+        say(*render_item(run.items[item], diff, run.landing.landed))
 
 
 def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> None:

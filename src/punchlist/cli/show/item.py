@@ -1,15 +1,16 @@
 """One item in full: findings, history, proof and diff."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
 from punchlist.cli.show.words import escape_text, format_headline, format_place, one_line
 from punchlist.model.finding.finding import Finding
-from punchlist.model.item.item import Attempt, Item, Status
+from punchlist.model.item.item import Attempt, Item
+from punchlist.model.ledger.events import Landed
 from punchlist.model.patch.hunk import Diff, Hunk
-from punchlist.views.item_words import PROOF_WORDS, describe_attempt
+from punchlist.views.item_words import PROOF_WORDS, describe_attempt, describe_change
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,7 +20,9 @@ _EVIDENCE_LINES = 12
 _DIFF_COLOURS = {"+": "green", "-": "red"}
 
 
-def render_item(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
+def render_item(
+    item: Item, diff: Diff | None, landed: Iterable[Landed] = ()
+) -> "Iterator[RenderableType]":
     yield _render_head(item)
     yield from _render_findings(item)
     if item.attempts:
@@ -36,8 +39,7 @@ def render_item(item: Item, diff: Diff | None) -> "Iterator[RenderableType]":
         yield _render_title("Filed")
         yield f"  {one_line(item.issue)}"
     if diff is not None:
-        landed = item.status is Status.FIXED
-        yield _render_title(f"Landed as {item.commit[:12]}" if landed else "Tried, and not landed")
+        yield _render_title(describe_change(item, diff, landed))
         yield from map(_render_hunk, diff.hunks)
 
 

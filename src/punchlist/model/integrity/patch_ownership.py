@@ -1,13 +1,14 @@
 """Split an agent's changes by batch, and from earlier work in its tree."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.protected import Protected, matches_any
+from punchlist.model.finding.finding import Splice
+from punchlist.model.integrity.hunk_ownership import AskedItem, find_nearest
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.claim import ItemClaim
 from punchlist.model.patch.patch import Patch, ReservedSpans, combine_patches, splices_between
 
 LINK = "120000"
@@ -51,27 +52,41 @@ def find_absorbed(laid: Mapping[int, Patch], parts: Mapping[int, Patch]) -> dict
 
 
 def split_patch(
-    patch: Patch, batches: Sequence[Batch], reports: Iterable[ItemClaim]
+    patch: Patch,
+    batches: Sequence[Batch],
+    asked: Mapping[int, Sequence[AskedItem]],
+    before: Mapping[str, str],
 ) -> dict[int, Patch]:
     """Split a patch by file: to the batch about the file, else the one whose claim names it, else
-    the first with a claim.
+    the first with a claim. Where several batches are about one file, by the nearest finding.
     """
-    said = {report.item: report for report in reports}
     claims = {
-        path: batch.number
-        for batch in batches
-        for item in batch.items
-        if item in said
-        for path in said[item].files
+        path: number
+        for number, items in asked.items()
+        for each in items
+        if each.claim
+        for path in each.claim.files
     }
     about = {path: batch.number for batch in batches for path in batch.paths}
-    claimed = [batch.number for batch in batches if any(item in said for item in batch.items)]
+    claimed = [number for number, items in asked.items() if any(each.claim for each in items)]
     spare = (claimed or [batch.number for batch in batches])[0]
     home = {path: about.get(path, claims.get(path, spare)) for path in patch.paths}
+    batch_of = {each.number: number for number, items in asked.items() for each in items}
+    shared = {path for path in patch.paths if sum(path in each.paths for each in batches) > 1}
+
+    def home_of(splice: Splice) -> int:
+        path = splice.path
+        if path not in shared or path not in before:
+            return home[path]
+        every = [each for items in asked.values() for each in items]
+        nearest = find_nearest(splice, every, before[path])
+        return home[path] if nearest is None else batch_of[nearest]
+
+    homes = {splice: home_of(splice) for splice in patch.splices}
     found: dict[int, Patch] = {}
-    for number in dict.fromkeys(home.values()):
+    for number in dict.fromkeys((*homes.values(), *(home[each.path] for each in patch.files))):
         found[number] = Patch(
-            tuple(splice for splice in patch.splices if home[splice.path] == number),
+            tuple(splice for splice in patch.splices if homes[splice] == number),
             tuple(change for change in patch.files if home[change.path] == number),
         )
     return found

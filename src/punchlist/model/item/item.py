@@ -130,6 +130,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     latest: tuple[Finding, ...] = ()
     sightings: int = 0
     in_scope: bool = True
+    made: bool = False
+    """Fixes of this run brought it about: it was not there before."""
     status: Status = Status.OPEN
     attempts: tuple[Attempt, ...] = ()
     proofs: tuple[Proof, ...] = ()

@@ -156,6 +156,8 @@ class Attempted(Event, frozen=True, kw_only=True):
     refused: dict[int, str] = {}
     hunks: dict[int, tuple[Hunk, ...]] = {}
     """The patches as people read them."""
+    dropped: dict[int, tuple[Hunk, ...]] = {}
+    """By item that was not fixed: what the agent changed for it, which is in no patch."""
     agent: str = ""
     reports: tuple[ItemClaim, ...] = ()
     """What the agent says of each item."""

@@ -5,6 +5,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from punchlist.model.item.batch import Batch
+from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact
 from punchlist.model.item.score import lowest_scores
@@ -176,10 +177,23 @@ def _attempted(run: Run, event: ev.Attempted) -> Run:
 
 
 def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Diff]:
+    """Return what was tried for each item; of an agent's batch only for items called fixed."""
     known = {
         number: Diff(number, shown) for number, shown in event.hunks.items() if number in batches
     }
-    return {item: diff for number, diff in known.items() for item in batches[number].items}
+    unfixed = {each.item for each in event.reports if each.outcome is not ClaimOutcome.FIXED}
+    shown = {
+        item: diff
+        for number, diff in known.items()
+        for item in batches[number].items
+        if item not in unfixed
+    }
+    batch_of = {item: batch.number for batch in batches.values() for item in batch.items}
+    dropped = {
+        item: Diff(batch_of.get(item, 0), hunks, dropped=True)
+        for item, hunks in event.dropped.items()
+    }
+    return shown | dropped
 
 
 def _committed(run: Run, event: ev.Committed) -> Run:

@@ -36,6 +36,8 @@ class Diff(Struct, frozen=True, omit_defaults=True):
 
     batch: int
     hunks: tuple[Hunk, ...] = ()
+    dropped: bool = False
+    """It is not part of the batch's patch, because the item was not fixed."""
 
 
 class OriginalFile:

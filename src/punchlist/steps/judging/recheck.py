@@ -18,6 +18,7 @@ from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.judging.causes import Name, find_causes
 from punchlist.steps.judging.cures import find_cured
+from punchlist.steps.judging.refutations import recall_refutations
 from punchlist.steps.judging.silence import Look, look_without_suppressions
 from punchlist.steps.support.project_context import select_files
 
@@ -36,7 +37,8 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     left = [run.work.batches[number] for number in task.batches]
     before = await _read_texts(left, run, world)
     unseen = [batch for batch in left if not batch.uses_agent and not _find_targets(batch, run)]
-    failed = {
+    failed = await recall_refutations(left, run, world)
+    failed |= {
         batch.number: NO_OP for batch in unseen if _is_no_op(run.work.patches[batch.number], before)
     }
     left = [batch for batch in left if batch.number not in failed]

@@ -2,13 +2,14 @@
 its answer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.model.integrity.hunk_ownership import AskedItem, SplitPatch, split_by_claim
 from punchlist.model.integrity.patch_ownership import (
     OwnPatch,
     find_absorbed,
@@ -29,8 +30,11 @@ from punchlist.model.patch.hunk import OriginalFile, make_hunks
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.agent import AgentTrouble
 from punchlist.ports.roles import Claims, RoleTask
+from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
+from punchlist.steps.support.batching import ALONE
 from punchlist.steps.support.project_context import find_answered, load_background
+from punchlist.views.plans.plan_forms import item_code
 
 NO_CHANGE = "no change was made"
 NO_STATUS = "no status was given"
@@ -56,7 +60,7 @@ class _AgentWork(Struct, frozen=True):
 
 
 class _Record(Struct, frozen=True):
-    """Stored with the answer, so that a kill loses neither."""
+    """The answer and the changes, stored as one object: a kill loses both or neither."""
 
     claims: Claims
     total: Patch
@@ -68,8 +72,9 @@ async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
     below = _find_overlapping(batches, run)
     handed = await _work_in_tree(task, batches, below, run, world)
     claims = handed.claims
-    parts = {} if claims.failed else _divide_patch(handed, batches)
+    parts, dropped, apart = _keep_fixed(handed, batches, run)
     refused = {number: why for number, patch in parts.items() if (why := find_refusal(patch))}
+    refused |= {number: explain_apart(others) for number, others in apart.items()}
     patches = {
         number: patch
         for number, patch in parts.items()
@@ -92,6 +97,7 @@ async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
             if batch.number not in patches
         },
         hunks={number: make_hunks(patch, originals) for number, patch in patches.items()},
+        dropped={number: make_hunks(patch, originals) for number, patch in dropped.items()},
         reports=claims.reports,
         noted=_collect_notes(batches, patches, handed, world),
         batches=tuple(updated),
@@ -101,7 +107,9 @@ async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
         transcript=claims.transcript,
         failed=claims.failed,
         moves=tuple(
-            move for batch in batches for move in _build_moves(batch, claims, patches, refused)
+            move
+            for batch in batches
+            for move in _build_moves(batch, claims, patches, refused, apart)
         ),
         usage=replace(claims.usage, seconds=world.clock() - began),
     )
@@ -124,18 +132,17 @@ async def _work_in_tree(
     # The patches below are part of the name: work on top of others is of no use here.
     name = f"{run.id}/{task.label}/{sorted(below)}"
     artifact = f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
-    fresh = not world.answered(task.label)
     patches = list(below.values())
+    record = _load_record(artifact, world)
+    fresh = record is not None or not world.answered(task.label)
     async with world.trees.resume_tree(run.landing.tip, name, patches, fresh=fresh) as tree:
-        asked = await _build_task(task, batches, run, world)
-        gone = "no agent plays the fixer any more"
-        claims = Claims(failed=gone, trouble=AgentTrouble.MISSING)
-        if world.crew.fixer:
-            claims = await world.crew.fixer.fix(asked, tree)
-        total = _load_patch(claims, artifact, world) or await world.trees.collect_changes(tree)
-        if not claims.failed or claims.unread:  # after a failure the agent is asked again
-            world.artifacts.write(artifact, wire.encode(_Record(claims, total)))
+        if record is None:
+            if not fresh and not tree.resumed:  # an answer without its changes is of no use
+                world.forget_answer(task.label)
+            asked = await _build_task(task, batches, run, world)
+            record = await _ask_for_work(asked, artifact, tree, world)
         present = frozenset(tree.files())
+    claims, total = record.claims, record.total
     paths = {*total.paths, *(path for patch in patches for path in patch.paths)}
     texts = {path: await world.repository.text(run.landing.tip, path) for path in sorted(paths)}
     before = {path: text for path, text in texts.items() if text is not None}
@@ -156,16 +163,25 @@ def _add_missing_claim(claims: Claims, patch: Patch, batches: Sequence[Batch]) -
     return replace(claims, failed="", reports=(claim,))
 
 
-def _load_patch(claims: Claims, artifact: str, world: World) -> Patch | None:
-    """Return the recorded patch if it belongs to these claims, else None; a kill may come before
-    the event.
-    """
+async def _ask_for_work(asked: RoleTask, artifact: str, tree: Tree, world: World) -> _Record:
+    """Ask the fixer; store its claims and its changes as one object, which a resumed run takes."""
+    gone = "no agent plays the fixer any more"
+    claims = Claims(failed=gone, trouble=AgentTrouble.MISSING)
+    if world.crew.fixer:
+        claims = await world.crew.fixer.fix(asked, tree)
+    record = _Record(claims, await world.trees.collect_changes(tree))
+    if not claims.failed or claims.unread:  # after a failure the agent is asked again
+        world.artifacts.write(artifact, wire.encode(record))
+    return record
+
+
+def _load_record(artifact: str, world: World) -> _Record | None:
+    """Return what was stored before a kill, or None."""
     content = world.artifacts.read(artifact)
     try:
-        record = wire.decode(content, _Record) if content is not None else None
-    except msgspec.MsgspecError:  # written by another version: the tree has the patch
+        return wire.decode(content, _Record) if content is not None else None
+    except msgspec.MsgspecError:  # written by another version: the tree has the changes
         return None
-    return record.total if record is not None and record.claims == claims else None
 
 
 async def _build_task(task: AgentFix, batches: Sequence[Batch], run: Run, world: World) -> RoleTask:
@@ -189,19 +205,61 @@ def _find_session(numbers: Sequence[int], run: Run) -> str:
     return next((run.asking.sessions[name] for name in names if name in run.asking.sessions), "")
 
 
-def _divide_patch(handed: _AgentWork, batches: Sequence[Batch]) -> dict[int, Patch]:
+def _keep_fixed(
+    handed: _AgentWork, batches: Sequence[Batch], run: Run
+) -> tuple[dict[int, Patch], dict[int, Patch], dict[int, tuple[int, ...]]]:
+    """Return by batch what belongs to items called fixed, by item what is left out because the
+    item was not fixed, and by batch the items whose changes cannot be told apart.
+    """
+    if handed.claims.failed or not handed.work.patch:
+        return {}, {}, {}
+    said = {report.item: report for report in handed.claims.reports}
+    asked = {
+        batch.number: [
+            AskedItem(number, run.items[number].current.spot, said.get(number))
+            for number in batch.items
+        ]
+        for batch in batches
+    }
+    parts: dict[int, Patch] = {}
+    dropped: dict[int, Patch] = {}
+    apart: dict[int, tuple[int, ...]] = {}
+    for number, part in _divide_patch(handed, batches, asked).items():
+        split = split_by_claim(part, asked[number], handed.before)
+        if split.dropped and handed.work.over:  # what is dropped may be another batch's work
+            split = SplitPatch(Patch(), unclear=tuple(split.dropped))
+        parts[number] = split.kept
+        dropped |= split.dropped
+        if split.unclear:
+            apart[number] = split.unclear
+    return {number: part for number, part in parts.items() if part}, dropped, apart
+
+
+def _divide_patch(
+    handed: _AgentWork, batches: Sequence[Batch], asked: Mapping[int, Sequence[AskedItem]]
+) -> dict[int, Patch]:
     patch = handed.work.patch
-    if not patch:
-        return {}
     if len(batches) == 1:
         return {batches[0].number: patch}
-    return split_patch(patch, batches, handed.claims.reports)
+    return split_patch(patch, batches, asked, handed.before)
+
+
+def explain_apart(others: Sequence[int]) -> str:
+    codes = ", ".join(map(item_code, others))
+    return (
+        f"its change cannot be told apart from that of {codes}, which is not fixed; it is asked"
+        " for again alone"
+    )
+
+
+def _is_fixed(number: int, claims: Claims) -> bool:
+    fixed = (each.item for each in claims.reports if each.outcome is ClaimOutcome.FIXED)
+    return number in fixed
 
 
 def _is_claimed(batch: Batch, claims: Claims) -> bool:
     """Return whether a report says that the batch fixes an item; other patches are dropped."""
-    fixed = {each.item for each in claims.reports if each.outcome is ClaimOutcome.FIXED}
-    return not fixed.isdisjoint(batch.items)
+    return any(_is_fixed(number, claims) for number in batch.items)
 
 
 def _collect_notes(
@@ -221,8 +279,13 @@ def _collect_notes(
 
 
 def _build_moves(
-    batch: Batch, claims: Claims, patches: Mapping[int, Patch], refused: Mapping[int, str]
+    batch: Batch,
+    claims: Claims,
+    patches: Mapping[int, Patch],
+    refused: Mapping[int, str],
+    apart: Collection[int],
 ) -> Iterator[Move]:
+    ref = ALONE if batch.number in apart else ""
     reports = {report.item: report for report in claims.reports}
     by = claims.agent or "agent"
     unchanged = "" if batch.number in patches else refused.get(batch.number, NO_CHANGE)
@@ -242,17 +305,17 @@ def _build_moves(
         elif number not in reports:
             yield Move(number, Fact.SAID_DEFERRED, by=by, why=NO_STATUS)
         else:
-            yield from _apply_report(reports[number], by, unchanged)
+            yield from _apply_report(reports[number], by, unchanged, ref)
 
 
-def _apply_report(report: ItemClaim, by: str, unchanged: str) -> Iterator[Move]:
+def _apply_report(report: ItemClaim, by: str, unchanged: str, ref: str) -> Iterator[Move]:
     """Yield the moves of one report; `unchanged` is why there is no patch, or ''."""
     number, why = report.item, report.why
     no_reason = f"{report.outcome}, and no reason was given"
     match report.outcome:
         case ClaimOutcome.FIXED if unchanged:
             said = f" (it said: {why})" if why else ""
-            yield Move(number, Fact.SAID_DEFERRED, by=by, why=f"{unchanged}{said}")
+            yield Move(number, Fact.SAID_DEFERRED, by=by, why=f"{unchanged}{said}", ref=ref)
         case ClaimOutcome.FIXED:
             yield Move(number, Fact.SAID_FIXED, by=by, why=why)
         case ClaimOutcome.BLOCKED if why:

@@ -32,6 +32,8 @@ _PASSING = frozenset(
     }
 )
 """Trouble after which an agent is asked again in the next round."""
+ALONE = "alone"
+"""The `ref` of an attempt whose change could not be told apart: the item is asked for alone."""
 
 
 class Grouping(StrEnum):
@@ -215,14 +217,20 @@ def _group_items(items: Sequence[Item], run: Run, options: Options) -> list[list
         }
     groups: dict[str, list[Item]] = {}
     for item in items:
-        alone = item.current.spot.path or f"item {item.number}"
-        groups.setdefault(hints.get(item.lead.id, alone), []).append(item)
+        own = f"item {item.number}"
+        named = hints.get(item.lead.id, item.current.spot.path or own)
+        groups.setdefault(own if must_be_alone(item) else named, []).append(item)
     size = options.size
     return [
         group[start : start + size]
         for group in groups.values()
         for start in range(0, len(group), max(1, size))
     ]
+
+
+def must_be_alone(item: Item) -> bool:
+    """Return whether an earlier change of it could not be told apart from another item's."""
+    return any(attempt.ref == ALONE for attempt in item.attempts)
 
 
 def current_fix_key(item: Item) -> str:

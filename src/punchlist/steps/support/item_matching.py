@@ -16,6 +16,7 @@ from punchlist.model.patch.change import Change
 from punchlist.model.patch.patch import fix_key
 from punchlist.ports.world import World
 from punchlist.steps.support.batching import GONE
+from punchlist.steps.support.side_effects import attribute_commits
 
 
 class Sort(Struct, frozen=True):
@@ -23,7 +24,8 @@ class Sort(Struct, frozen=True):
 
 
 async def sort_findings(task: Sort, run: Run, world: World) -> Consolidated:
-    return consolidate_findings(run, world.change, task.rule)
+    event = consolidate_findings(run, world.change, task.rule)
+    return await attribute_commits(event, run, world)
 
 
 def consolidate_findings(run: Run, change: Change, rule: MergeRule) -> Consolidated:
@@ -129,8 +131,17 @@ def _build_items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -
             fingerprint=fingerprint(group[0], twins[plain]) if twins[plain] else plain,
             findings=group,
             in_scope=any(_is_in_scope(finding, run, change) for finding in group),
+            made=_is_made_by_fixes(group, run),
         )
         twins[plain] += 1
+
+
+def _is_made_by_fixes(group: Sequence[Finding], run: Run) -> bool:
+    """Return whether analyzers report it only since fixes landed; an agent may have overlooked
+    before what it reports now.
+    """
+    analyzers = set(run.started.reviewers) - set(run.started.documents)
+    return bool(run.landing.landed) and all(each.source in analyzers for each in group)
 
 
 def _reading_key(finding: Finding) -> tuple[int, str, int, str]:
