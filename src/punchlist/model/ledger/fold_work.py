@@ -42,9 +42,7 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             baselines = {**run.checks.baselines, event.check: event}
             return replace(run, checks=replace(run.checks, baselines=baselines))
         case ev.Rechecked():
-            unproven = {**run.reviewing.unproven, **event.unproven}
-            reviewing = replace(run.reviewing, unproven=unproven)
-            return replace(run, work=replace(run.work, rechecked=event), reviewing=reviewing)
+            return _rechecked(run, event)
         case ev.Tried():
             flaky = run.checks.flaky.union(*(verdict.flaky for verdict in event.verdicts))
             return replace(run, checks=replace(run.checks, flaky=flaky))
@@ -161,6 +159,12 @@ def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Dif
         number: Diff(number, shown) for number, shown in event.hunks.items() if number in batches
     }
     return {item: diff for number, diff in known.items() for item in batches[number].items}
+
+
+def _rechecked(run: Run, event: ev.Rechecked) -> Run:
+    unproven = {**run.reviewing.unproven, **event.unproven}
+    reviewing = replace(run.reviewing, unproven=unproven)
+    return replace(run, work=replace(run.work, rechecked=event), reviewing=reviewing)
 
 
 def _committed(run: Run, event: ev.Committed) -> Run:
