@@ -91,12 +91,19 @@ def test_of_every_tool_here_it_is_known_how_it_is_silenced():
         (("npx", "stylelint", "{files}"), "stylelint.config.mjs"),
         (("vale", "{files}"), ".vale.ini"),
         (("run-it", "{files}"), ".ownrc"),
+        (("run-it", "--config=ci/lint.json", "{files}"), "ci/lint.json"),
+        (
+            ("run-it", "-c", "./lint.xml", "{files}", "app/code.xml", "-x", "app/code.py"),
+            "lint.xml",
+        ),
     ],
 )
 def test_a_file_that_is_named_after_a_tool_steers_it(command, file):
     tool = CustomTool(name="own", command=command)
     settings = Settings(analyzers=AnalyzerSettings(custom=(tool,)))
     assert matches_any(file, settings.protected.steering)
+    for code in ("other/lint.xml", "app/code.xml", "app/code.py"):
+        assert not matches_any(code, settings.protected.steering)
     assert not matches_any("src/own.py", settings.protected.steering)
     assert not matches_any(".python-version", settings.protected.steering)
 

@@ -123,7 +123,7 @@ class AnalyzerTool:
     def without_suppressions(self) -> "AnalyzerTool":
         """Return the same tool, run with the arguments that switch its suppressions off."""
         bare = copy(self)
-        bare.args = (*self.args, *self.unsuppressed)
+        bare.args = (*self.args, *(each for each in self.unsuppressed if each not in self.args))
         return bare
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:

@@ -47,9 +47,7 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             baselines = {**run.checks.baselines, event.check: event}
             return replace(run, checks=replace(run.checks, baselines=baselines))
         case ev.Rechecked():
-            unproven = {**run.reviewing.unproven, **event.unproven}
-            reviewing = replace(run.reviewing, unproven=unproven)
-            return replace(run, work=replace(run.work, rechecked=event), reviewing=reviewing)
+            return _rechecked(run, event)
         case ev.Tried():
             flaky = run.checks.flaky.union(*(verdict.flaky for verdict in event.verdicts))
             return replace(run, checks=replace(run.checks, flaky=flaky))
@@ -194,6 +192,12 @@ def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Dif
         for item, hunks in event.dropped.items()
     }
     return shown | dropped
+
+
+def _rechecked(run: Run, event: ev.Rechecked) -> Run:
+    unproven = {**run.reviewing.unproven, **event.unproven}
+    reviewing = replace(run.reviewing, unproven=unproven)
+    return replace(run, work=replace(run.work, rechecked=event), reviewing=reviewing)
 
 
 def _committed(run: Run, event: ev.Committed) -> Run:

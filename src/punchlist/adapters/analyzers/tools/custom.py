@@ -50,6 +50,10 @@ FILES = "{files}"
 _INTERPRETERS = frozenset(
     ("", "sh", "bash", "python", "python3", "node", "npx", "uv", "uvx", "pipx", "env", "make")
 )
+_OPTION = re.compile(
+    r"-[\w-]+[= ](?:\./)?(?P<file>[\w./-]+\.(?:jsonc?|toml|ya?ml|cfg|ini|conf|xml|rc|properties))"
+)
+"""An option with a configuration file."""
 _USUAL = (
     *(".{}" + end for end in ("", ".*", "rc", "rc.*", "ignore")),
     *("{}" + end for end in ("rc", ".config.*", ".toml", ".yaml", ".yml", ".json", ".jsonc")),
@@ -86,13 +90,16 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
     @property
     def steering(self) -> tuple[str, ...]:
-        """`steered_by`, and the usual names of a configuration file of this tool."""
+        """`steered_by`, files that options of the command name, and those named after the tool."""
         names = {self.name, *self.command[:1], *_find_modules(self.command)}
         known = {PurePosixPath(name).name for name in names}
         usual = (
             pattern.format(name) for name in sorted(known - _INTERPRETERS) for pattern in _USUAL
         )
-        return tuple(dict.fromkeys((*self.steered_by, *usual)))
+        words = (*self.command, *map(" ".join, pairwise(self.command)))
+        options = filter(None, map(_OPTION.fullmatch, words))
+        named = (f"/{option['file']}" for option in options if option["file"][0] != "/")
+        return tuple(dict.fromkeys((*self.steered_by, *named, *usual)))
 
 
 class Custom(AnalyzerTool):
@@ -121,7 +128,8 @@ class Custom(AnalyzerTool):
 
     def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         at = program.index(FILES) if FILES in program else len(program)
-        return (*program[:at], *self.args, *program[at:])
+        more = (each for each in self.args if each not in program)
+        return (*program[:at], *more, *program[at:])
 
     def add_files(self, head: Sequence[str], files: Sequence[str]) -> list[str]:
         return [part for word in head for part in (files if word == FILES else (word,))]
