@@ -21,6 +21,7 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.app.after.audit import Audit, audit_entries
 from punchlist.engine import Engine, Limits
+from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
 from punchlist.model.dedup.identity import Source
 from punchlist.model.finding.finding import Finding, Fix, Safety, Splice, Spot
@@ -84,6 +85,9 @@ class MemoryGit:
             self.messages += [draft.message for draft in commits]
             self.actions[action] = shas
         return self.actions[action]
+
+    async def text(self, commit, path):
+        return self.commits[commit].get(path)
 
     async def publish(self, branch):
         pass
@@ -157,6 +161,7 @@ class Judge:
         self.flaky: set[str] = set()
         self.blind = ""
         self.stands_on = "firm"
+        self.lines = ExecutedLines(unknown="it was not asked")
 
     async def run(self, check, tree, *, only=()):
         self.runs.append(check.name)
@@ -178,6 +183,9 @@ class Judge:
 
     async def run_sentinel(self, check, tree, kinds):
         return self.blind
+
+    async def find_executed(self, check, tree):
+        return self.lines
 
     async def hash_environment(self, check):
         return self.stands_on

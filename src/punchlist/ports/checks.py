@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckResult
 from punchlist.ports.tree import Tree
 
@@ -18,6 +19,10 @@ class CheckRunner(Protocol):
         """Plant a failure in source files with these suffixes and run the check. Return '' if the
         check failed, else why it cannot judge them. The tree is unusable afterwards.
         """
+        ...
+
+    async def find_executed(self, check: Check, tree: Tree) -> ExecutedLines:
+        """Run the check once more and return which lines of which Python files it executes."""
         ...
 
     async def hash_environment(self, check: Check) -> str:

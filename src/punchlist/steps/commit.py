@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from punchlist.errors import RepositoryError
+from punchlist.model.checks.changed_lines import LineCount
 from punchlist.model.checks.coverage import explain_unjudged, find_judges
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.integrity.patch_ownership import BESIDE
@@ -90,6 +91,7 @@ async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
         blind = run.checks.unverified or explain_unjudged(
             _judged_paths(batch), run.checks.baselines
         )
+        blind = blind or _untested_note(batch, run).removeprefix("; ")
         moves += [
             Move(item, Fact.REJECTED, by="commit", why=why, evidence=blind)
             for item in run.claimed_items(batch)
@@ -275,7 +277,8 @@ def find_notes(batch: Batch, run: Run) -> tuple[str, ...]:
 
 
 def _find_batch_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
-    """CHECKED is not granted if the batch edits protected files. RECHECKED is granted only for
+    """CHECKED is not granted if the batch edits protected files, or only lines that no check
+    executes. RECHECKED is granted only for
     items the analyzer itself reported; in an agent's batch, per item.
     """
     rechecked, verified = run.work.rechecked, run.work.verified
@@ -288,9 +291,24 @@ def _find_batch_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:
         said = f"no longer reported by {', '.join(tools)}"
         if batch.number in rechecked.followed_by:
             said += f"; follow-up: {', '.join(rechecked.followed_by[batch.number])}"
-        yield Proof(ProofClass.RECHECKED, said)
-    if verified is not None and not verified.unverified and judges and not batch.protected:
-        yield Proof(ProofClass.CHECKED, _describe_checks(run, judges))
+        yield Proof(ProofClass.RECHECKED, f"{said}{_untested_note(batch, run)}")
+    checked = verified is not None and not verified.unverified and judges and not batch.protected
+    if checked and not _untested_note(batch, run):
+        share = _count_lines(batch, run).words
+        said = _describe_checks(run, judges)
+        yield Proof(ProofClass.CHECKED, f"{said}, {share}" if share else said)
+
+
+def _count_lines(batch: Batch, run: Run) -> LineCount:
+    """Return how many changed lines the checks execute; nothing if that is not known."""
+    verified = run.work.verified
+    return verified.lines.get(batch.number, LineCount()) if verified is not None else LineCount()
+
+
+def _untested_note(batch: Batch, run: Run) -> str:
+    """Return a note if the checks execute none of the changed lines, or ''."""
+    count = _count_lines(batch, run)
+    return f"; no test executes {count.missing}" if count.missing and not count.executed else ""
 
 
 def _find_agent_proofs(batch: Batch, run: Run, item: int) -> Iterator[Proof]:

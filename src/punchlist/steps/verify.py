@@ -1,11 +1,12 @@
 """verify: analyzers and checks judge the patches; group testing finds the culprits."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.model.checks.changed_lines import LineCount
 from punchlist.model.checks.coverage import explain_unjudged
 from punchlist.model.checks.group_testing import (
     GroupTrial,
@@ -30,6 +31,7 @@ from punchlist.steps.judging.baseline import (
     usable_checks,
 )
 from punchlist.steps.judging.examine import Examine, examine_batch
+from punchlist.steps.judging.executed_lines import count_executed
 from punchlist.steps.judging.recheck import Recheck, recheck_batches
 from punchlist.steps.judging.refutations import remember_refutations
 from punchlist.steps.judging.trial import Try, run_trial
@@ -223,9 +225,11 @@ def _unverified_reason(run: Run) -> str:
 async def conclude(task: Conclude, run: Run, world: World) -> Verified:
     """Return which batches passed, and why the others failed."""
     failed = dict(task.refused)
+    standing = [run.work.batches[number] for number in task.found.good if number not in failed]
+    lines = {} if task.unverified else await count_executed(standing, run, world)
     for number in run.work.patches:
         batch = run.work.batches.get(number)
-        if batch and number not in failed and (why := _find_objection(batch, task, run)):
+        if batch and number not in failed and (why := _find_objection(batch, task, run, lines)):
             failed[number] = why
     evidence = _first_evidence(run)
     moves = tuple(
@@ -249,11 +253,12 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         unverified=task.unverified,
         unstable=task.found.unstable,
         noise=task.found.noise,
+        lines=lines,
         moves=moves,
     )
 
 
-def _find_objection(batch: Batch, task: Conclude, run: Run) -> str:
+def _find_objection(batch: Batch, task: Conclude, run: Run, lines: Mapping[int, LineCount]) -> str:
     """Return why a batch may not be committed, or ''."""
     found = task.found
     if batch.number in found.culprits:
@@ -264,11 +269,15 @@ def _find_objection(batch: Batch, task: Conclude, run: Run) -> str:
     if batch.uses_agent:
         return ""  # the commit step decides, after the challenger
     silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
+    count = lines.get(batch.number, LineCount())
+    unread = f"no test executes {count.missing}" if count.missing else ""
     blind = task.unverified or _unjudged_reason(batch, run)
+    blind = blind or (unread if not count.executed else "")
     if blind and not silent:
         return f"nothing could prove it: no analyzer to ask again, and no check judged it: {blind}"
     if batch.safety is Safety.SAFE:
         return ""
+    blind = blind or unread
     missing = _missing_proof(task.options.unsafe_needs, blind, silent=silent)
     return f"its tool calls it {batch.safety}, so {missing}" if missing else ""
 

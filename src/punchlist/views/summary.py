@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from punchlist.model.finding.languages import ANALYZED_BY
 from punchlist.model.item.item import ENDED, Status
-from punchlist.model.item.proof import TESTED, has_test
+from punchlist.model.item.proof import TESTED, ProofClass, has_test
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import pluralize
@@ -204,6 +204,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     for item in run.items.values():
         yield from (Gap("flag", f"Item {item.number} is flagged", flag) for flag in item.flags)
     yield from _noisy_checks(run)
+    yield from _unmeasured_lines(run)
     outside = [item for item in run.items.values() if not item.in_scope]
     if outside:
         where = pluralize(len({item.lead.spot.path for item in outside}), "file")
@@ -287,6 +288,16 @@ def broken_checks(run: Run) -> Iterator[Gap]:
             named = ", ".join(seen.unloaded[:3]) + (", ..." if len(seen.unloaded) > 3 else "")
             cause = f"{named}: {seen.cause}" if seen.cause else named
             yield Gap("check", f"{name} could not load {files}", f"{cause}{remedy}")
+
+
+def _unmeasured_lines(run: Run) -> Iterator[Gap]:
+    """Yield the checks of which it is not known whether they execute what the fixes change."""
+    fixed = run.find_items(Status.FIXED)
+    if any(proof.kind is ProofClass.CHECKED for item in fixed for proof in item.proofs):
+        for name, seen in run.checks.baselines.items():
+            if seen.lines_unknown:
+                what = f"It is not known whether {name} executes the changed lines"
+                yield Gap("check", what, seen.lines_unknown)
 
 
 def _noisy_checks(run: Run) -> Iterator[Gap]:

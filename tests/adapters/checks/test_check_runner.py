@@ -1,10 +1,12 @@
 """Checks over a work tree: what they tell per test, and everything that must never count as green."""
 
 import asyncio
+import importlib.util
 import subprocess
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.checks.kept_output import LIMIT
@@ -408,3 +410,36 @@ def test_a_file_that_cannot_be_imported_is_told_apart_and_the_others_run(checked
     result = checked.run(check, checked.tree(files))
     assert (result.unloaded, result.trouble) == ((named,), "")
     assert sorted(result.tests.values()) == [FAILED, PASSED]
+
+
+def test_without_coverage_it_is_said_why_the_executed_lines_are_unknown(checked, tmp_path):
+    bare = tmp_path / "bare" / "bin" / "python3"
+    bare.parent.mkdir(parents=True)
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    command = (str(bare), "-m", "unittest", "discover", "-s", "tests")
+    seen = checked.find_executed(replace(UNITTEST, command=command), checked.tree(PROJECT))
+    assert (seen.files, seen.unknown) == ({}, f"coverage.py is not installed for {bare}")
+    assert (
+        "does not begin with a Python"
+        in checked.find_executed(sh("true"), checked.tree({})).unknown
+    )
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("coverage") is None,
+    reason="NOT TESTED HERE: coverage.py is not installed for this Python",
+)
+@pytest.mark.parametrize("check", [PYTEST, UNITTEST])
+def test_with_coverage_the_executed_lines_are_told_also_those_of_child_processes(checked, check):
+    app = (
+        "def used():\n    return 1\n\n\ndef unused():\n    return 2\n\n\ndef far():\n    return 3\n"
+    )
+    call = "subprocess.run([sys.executable, '-c', 'import app; app.far()'], check=True, cwd='/')"
+    test = (
+        "import subprocess, sys, unittest\nimport app\n\nclass T(unittest.TestCase):\n"
+        f"    def test_it(self):\n        assert app.used() == 1\n        {call}\n"
+    )
+    seen = checked.find_executed(check, checked.tree({"app.py": app, "tests/test_app.py": test}))
+    assert seen.unknown == ""
+    assert seen.files["app.py"] == (1, 2, 5, 9, 10)

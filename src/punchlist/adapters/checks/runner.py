@@ -1,10 +1,13 @@
 """Run a check over a work tree and return its results, output and trouble."""
 
 import asyncio
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -17,11 +20,18 @@ from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.untracked_needs import find_untracked
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import ProcessResult, run
+from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckResult
+from punchlist.model.checks.failure_cause import find_python
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.tree import Tree
 
+_CHILD_LINES = Path(__file__).with_name("child_lines.py")
+_NOT_INSTALLED = 70
+_DISPLACED = "trace function changed"
+"""What coverage.py warns of when another tool measures in the same process."""
+_FEW = 300
 _SENTINEL_FAILURES = 25
 """After so many failures the planted one was seen, or will not be; a few may be older than it."""
 
@@ -56,6 +66,14 @@ class LocalCheckRunner:
         seen = await self._run_check(check, tree, stop_after=_SENTINEL_FAILURES)
         return sentinel.judge_result(planted, seen.result, seen.text)
 
+    async def find_executed(self, check: Check, tree: Tree) -> ExecutedLines:
+        """Run the check under coverage.py, if the Python that runs it has that."""
+        python = find_python(check.command)
+        if not python:
+            return ExecutedLines(unknown="its command does not begin with a Python")
+        with self._make_session(check, tree) as session:
+            return await _measure_lines(session, tree, await self._load_context())
+
     async def hash_environment(self, check: Check) -> str:
         return await asyncio.to_thread(compute_stamp, check, await self._load_context())
 
@@ -63,18 +81,19 @@ class LocalCheckRunner:
         self, check: Check, tree: Tree, *, only: tuple[str, ...] = (), stop_after: int = 0
     ) -> CheckRunOutput:
         ground = await self._load_context()
+        with self._make_session(check, tree) as session:
+            limited = replace(session, only=only, stop_after=stop_after)
+            return await _run_session(limited, tree, ground)
+
+    @contextmanager
+    def _make_session(self, check: Check, tree: Tree) -> Iterator[CheckSession]:
+        """Make a session with a report folder of its own."""
         with tempfile.TemporaryDirectory(
             prefix="punchlist-check-", ignore_cleanup_errors=True
         ) as folder:
-            session = CheckSession(
-                check=check,
-                reports=Path(folder).resolve(),
-                root=tree.root,
-                names=ModuleNames(tree.files()),
-                only=only,
-                stop_after=stop_after,
-            )
-            return await _run_session(session, tree, ground)
+            names = ModuleNames(tree.files())
+            reports = Path(folder).resolve()
+            yield CheckSession(check=check, reports=reports, root=tree.root, names=names)
 
     async def _load_context(self) -> CheckoutContext:
         """Return the context with the checkout's untracked files, looked up once."""
@@ -89,18 +108,10 @@ async def _run_session(
     session: CheckSession, tree: Tree, ground: CheckoutContext
 ) -> CheckRunOutput:
     check, dialect = session.check, DIALECTS[session.check.kind]
-    command, watched = dialect.build_command(session), session.reports / "watched"
-    with prepare_launch(tree, ground, session.reports, command) as stage:
-        whole = not session.only and not session.stop_after
-        ran = await run(
-            command,
-            cwd=stage.cwd,
-            env=prepare_watch(watched, stage.cwd, stage.env) if whole else stage.env,
-            walls=stage.sandbox,
-            timeout=check.timeout,
-            limit=evidence.LIMIT,
-            trim=True,
-        )
+    watched = session.reports / "watched"
+    whole = not session.only and not session.stop_after
+    command = dialect.build_command(session)
+    ran = await _start(command, session, tree, ground, watched=watched if whole else None)
     parsed = dialect.parse_results(session, ran)
     printed = evidence.join_streams(ran)
     result = CheckResult(
@@ -114,6 +125,50 @@ async def _run_session(
         loads=read_loads(watched),
     )
     return CheckRunOutput(result, printed + _read_report(session.reports / "junit.xml"))
+
+
+async def _start(
+    command: Sequence[str],
+    session: CheckSession,
+    tree: Tree,
+    ground: CheckoutContext,
+    *,
+    watched: Path | None = None,
+) -> ProcessResult:
+    """Run the command; the files that Python loads are noted in `watched`."""
+    with prepare_launch(tree, ground, session.reports, command) as stage:
+        return await run(
+            command,
+            cwd=stage.cwd,
+            env=prepare_watch(watched, stage.cwd, stage.env) if watched else stage.env,
+            walls=stage.sandbox,
+            timeout=session.check.timeout,
+            limit=evidence.LIMIT,
+            trim=True,
+        )
+
+
+async def _measure_lines(
+    session: CheckSession, tree: Tree, ground: CheckoutContext
+) -> ExecutedLines:
+    python, *rest = DIALECTS[session.check.kind].build_command(session)
+    child = session.reports / _CHILD_LINES.name
+    shutil.copyfile(_CHILD_LINES, child)
+    ran = await _start([python, str(child), *rest], session, tree, ground)
+    if ran.exit_code == _NOT_INSTALLED:
+        return ExecutedLines(unknown=f"coverage.py is not installed for {python}")
+    printed = evidence.join_streams(ran)
+    if ran.trouble or _DISPLACED in printed:
+        why = ran.trouble or "the check itself measures coverage"
+        return ExecutedLines(unknown=f"coverage.py could not measure it: {why}")
+    try:
+        files = msgspec.json.decode(
+            read_untrusted(session.reports / "lines.json", LIMIT), type=dict[str, tuple[int, ...]]
+        )
+    except (OSError, msgspec.DecodeError):
+        last = " ".join(printed.split())[-_FEW:]
+        return ExecutedLines(unknown=f"coverage.py wrote no report: ... {last}")
+    return ExecutedLines(files={path: lines for path, lines in files.items() if lines})
 
 
 def _read_report(path: Path) -> str:

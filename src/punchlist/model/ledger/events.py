@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from punchlist.model.checks.changed_lines import LineCount
 from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.languages import UnseenFiles
@@ -186,9 +187,7 @@ class Baselined(Event, frozen=True, kw_only=True):
     unusable: str = ""
     sentinel: str = ""
     judges: tuple[str, ...] = ()
-    """Kinds of source, as suffixes, in which it was seen to notice a planted failure; it judges no
-    others.
-    """
+    """Kinds of source, as suffixes, in which it noticed a planted failure; it judges no others."""
     artifact: str = ""
     cached: bool = False
     unloaded: tuple[str, ...] = ()
@@ -197,6 +196,8 @@ class Baselined(Event, frozen=True, kw_only=True):
     """Why tests could not be imported, or none passed, as the runner printed it."""
     remedy: str = ""
     """What the user can do so that the check can judge."""
+    lines_unknown: str = ""
+    """Why it is not known which lines the check executes."""
 
 
 class Rechecked(Event, frozen=True, kw_only=True):
@@ -260,6 +261,8 @@ class Verified(Event, frozen=True, kw_only=True):
     """Tests that fail without any fix, too."""
     noise: bool = False
     """Whether the checks were red, and green when they were run again with the same fixes."""
+    lines: dict[int, LineCount] = {}
+    """By batch: how many of its changed lines the checks execute, where that is known."""
 
 
 class Landed(Struct, frozen=True):

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckResult, TestOutcome
 from punchlist.model.checks.coverage import find_families
 from punchlist.model.checks.failure_cause import find_cause, find_python, suggest_remedy
@@ -16,6 +17,7 @@ from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
+from punchlist.steps.judging.executed_lines import lines_artifact
 from punchlist.steps.verb import Action
 
 _RERUNS = 2
@@ -36,6 +38,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
     runs: int = 1
     cause: str = ""
     remedy: str = ""
+    lines: ExecutedLines = ExecutedLines()
 
 
 async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
@@ -46,7 +49,7 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     if kept:
         known = msgspec.json.decode(kept, type=Measurement)
     else:
-        known = await _measure_check(check, world)
+        known = await _measure_lines(check, await _measure_check(check, world), world)
     # A failure may be temporary; in the cache it would excuse every fix that breaks that test.
     if not kept and not known.unusable and known.result.green:
         world.cache.put(key, msgspec.json.encode(known))
@@ -54,6 +57,7 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     tests, unloaded = known.result.tests, known.result.unloaded
     outcomes = [outcome for test, outcome in tests.items() if test not in unloaded]
     artifact = world.artifacts.write(_artifact_name(check), msgspec.json.encode(known.result))
+    world.artifacts.write(lines_artifact(check.name), msgspec.json.encode(known.lines))
     return Baselined(
         check=check.name,
         exit_code=known.result.exit_code,
@@ -68,6 +72,7 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
         unloaded=unloaded,
         cause=known.cause,
         remedy=known.remedy,
+        lines_unknown=known.lines.unknown,
         usage=Usage() if kept else Usage(seconds=world.clock() - began, checks=known.runs),
     )
 
@@ -96,6 +101,15 @@ async def _measure_check(check: Check, world: World) -> Measurement:
         why = f"exits {result.exit_code} on the base and tells nothing per test"
         return _add_cause(check, replace(known, unusable=why))
     return await _plant_sentinels(check, kinds, known, world)
+
+
+async def _measure_lines(check: Check, known: Measurement, world: World) -> Measurement:
+    """Add which lines a check executes that judges Python."""
+    if known.unusable or ".py" not in known.judges:
+        return known
+    async with world.trees.open_tree(world.change.head, pristine=judge_view(world)) as tree:
+        lines = await world.checks.find_executed(check, tree)
+    return replace(known, lines=lines, runs=known.runs + (not lines.unknown))
 
 
 def _require_passed_test(check: Check, known: Measurement) -> Measurement:
