@@ -119,6 +119,12 @@ def test_a_loop_that_goes_in_circles_asks_a_person_before_it_ends(stubborn):
     assert stubborn.answer(run, "a").ended == "leftovers"
 
 
+def test_a_loop_until_nothing_can_be_tried_ends_without_a_person(stubborn):
+    run = stubborn.run(asking(until="settled"))
+    assert not run.waits
+    assert run.ended == "leftovers"
+
+
 def test_two_fixes_that_undo_each_other_are_noticed(make_bench):
     tabs = Words(tabs=(MAJOR, "spaces"), spaces=(MAJOR, "tabs"))
     bench = make_bench({"a.py": "tabs\n"}, tabs)

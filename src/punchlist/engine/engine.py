@@ -19,7 +19,7 @@ from punchlist.model.ledger.run import Question, Run
 from punchlist.ports.store import Store
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action
-from punchlist.workflow.language import Workflow
+from punchlist.workflow.language import Until, Workflow
 
 _Running = dict[asyncio.Task[ev.AnyEvent], Action]
 
@@ -172,8 +172,9 @@ class Engine:
     def _decide_round(self, at: PendingDecision) -> None:
         reason = stop_reason(at.until, self._run, self._workflow)
         question = next((q for q in self._run.asking.questions if q.place == at.place), None)
-        unsettled = find_unsettled(at.until, self._run)
-        asks = at.may_ask and bool(unsettled if reason else at.at_limit)
+        unsettled = find_unsettled(self._run)
+        ends_unsettled = bool(unsettled) and at.until is not Until.SETTLED
+        asks = at.may_ask and (ends_unsettled if reason else at.at_limit)
         if question is not None and question.answer == MORE and MORE in question.choices:
             moves = _reopen_blocked(unsettled, question.by)
             self._record_event(at.place, "decision", ev.RoundEnded(round=at.round, moves=moves))
@@ -194,7 +195,7 @@ class Engine:
         }
         if at.left > 0:
             choices[MORE] = f"one more round ({at.left} can still be granted)"
-        unsettled = find_unsettled(at.until, self._run)
+        unsettled = find_unsettled(self._run)
         blocked = [item for item in unsettled if item.status is Status.BLOCKED]
         asked = f"After {at.round} rounds {len(unsettled)} must-fix items are open."
         if blocked:

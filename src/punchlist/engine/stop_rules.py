@@ -23,13 +23,11 @@ def stop_reason(until: Until, run: Run, workflow: Workflow) -> str:
             return _done_reason(run) or _churn_reason(run)
 
 
-def find_unsettled(until: Until, run: Run) -> list[Item]:
+def find_unsettled(run: Run) -> list[Item]:
     """Return the must-fix items that a loop must not end with unless a person says so: the
     reviewers reported them, and neither a proof nor a person has settled them. A fixer's word that
     it is blocked settles nothing.
     """
-    if until is Until.SETTLED:
-        return []
     open_ = (*ACTIONABLE, Status.BLOCKED)
     return [item for item in run.find_items(*open_) if item.must_fix and not _is_decided(item)]
 
