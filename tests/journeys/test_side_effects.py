@@ -46,4 +46,4 @@ def test_what_vanishes_with_another_fix_carries_its_commit(place):
     assert made.made
     summary = summarize_run(run)
     assert summary.headline.startswith(f"All {len(run.items) - 1} items are fixed")
-    assert summary.headline.endswith("The fixes brought about 1 more item, 1 of them fixed.")
+    assert summary.headline.endswith("The fixes brought about 1 more item, also fixed.")

@@ -127,7 +127,10 @@ def _describe_made(numbers: Numbers) -> str:
     if not numbers.made:
         return ""
     items = pluralize(numbers.made, "more item")
-    return f" The fixes brought about {items}, {numbers.made_fixed:,} of them fixed."
+    fixed = f"{numbers.made_fixed or 'none'} of them fixed"
+    if numbers.made_fixed == numbers.made:
+        fixed = "also fixed"
+    return f" The fixes brought about {items}, {fixed}."
 
 
 def _proof_caveat(run: Run) -> str:
