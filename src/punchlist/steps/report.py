@@ -15,7 +15,7 @@ from punchlist.model.ledger.events import Filed, Reported, Surveyed
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
-from punchlist.steps.review import Analyze, run_analyzer
+from punchlist.steps.support.analyze import Analyze, run_analyzer
 from punchlist.steps.support.item_matching import Sort, sort_findings
 from punchlist.steps.support.unseen_files import find_unseen_files
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending

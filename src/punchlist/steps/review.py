@@ -6,8 +6,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.protected import STEERS_AGENTS
-from punchlist.model.finding.finding import Finding
-from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Reviewed
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
@@ -15,7 +13,7 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.roles import Opinion
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
-from punchlist.steps.support.caused_findings import WithCaused, find_caused
+from punchlist.steps.support.analyze import Analyze, number_findings, run_analyzer
 from punchlist.steps.support.project_context import EVERYTHING, load_background, select_files
 from punchlist.steps.support.wording import join_few
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
@@ -32,12 +30,6 @@ class Options(VerbOptions, frozen=True):
     by: tuple[str, ...] = ()
     optional: bool = False
     analyzers: bool = True
-
-
-class Analyze(Struct, frozen=True):
-    reviewer: str
-    commit: str
-    place: str
 
 
 class Consult(Struct, frozen=True):
@@ -67,33 +59,6 @@ def _is_stale(run: Run, options: Options, name: str) -> bool:
     return not (options.again and up_to_date)
 
 
-async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
-    reviewer = world.analyzers.get(task.reviewer) or world.documents[task.reviewer]
-    began = world.clock()
-    # Nothing steers a document, and the files it is about must be in the tree.
-    steering = world.protected.steering if task.reviewer in world.analyzers else ()
-    pristine = Pristine(origin=world.change.base, alone=steering)
-    async with world.trees.open_tree(task.commit, pristine=pristine) as tree:
-        paths = select_files(world.change, run, tree)
-        analysis = await reviewer.analyze(tree, paths)
-    reported = WithCaused(analysis.findings)
-    if task.reviewer in world.analyzers:
-        reported = await find_caused(reviewer, analysis, paths, run, world)
-    findings = _number_findings(reported.findings, f"{task.place}/{task.reviewer}")
-    return Reviewed(
-        reviewer=task.reviewer,
-        commit=task.commit,
-        findings=findings,
-        caused=tuple(findings[index].id for index in reported.caused),
-        refused=analysis.refused,
-        looked_at=analysis.looked_at,
-        failed=analysis.failed,
-        skipped=analysis.skipped,
-        unread=analysis.unread,
-        usage=Usage(seconds=world.clock() - began),
-    )
-
-
 async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
     """Ask the agent; if it changed the tree, its review counts as failed."""
     began = world.clock()
@@ -110,7 +75,7 @@ async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
         opinion = await reviewer.review(tree, about, background, f"{task.place} {task.role}")
         after = await world.trees.collect_changes(tree)
     written = _describe_writes(before, after) if before != after else ""
-    found = _number_findings(opinion.findings, f"{task.place}/{task.role}")
+    found = number_findings(opinion.findings, f"{task.place}/{task.role}")
     unopened = find_unopened(shown, opinion)
     return Reviewed(
         reviewer=task.role,
@@ -130,11 +95,6 @@ async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
         transcript=opinion.transcript,
         usage=replace(opinion.usage, seconds=world.clock() - began),
     )
-
-
-def _number_findings(findings: Sequence[Finding], prefix: str) -> tuple[Finding, ...]:
-    numbered = enumerate(findings)
-    return tuple(replace(finding, id=f"{prefix}:{number}") for number, finding in numbered)
 
 
 def _describe_writes(before: Patch, after: Patch) -> str:
