@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.integrity.intent import Intent, find_intent, join_words
 from punchlist.model.integrity.new_tests import find_source_read
@@ -16,6 +17,7 @@ from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
 from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
 from punchlist.steps.judging.red_tests import rerun_red_tests
+from punchlist.steps.judging.replayed_calls import ReplaySubject, describe_replay, replay_patch
 from punchlist.steps.judging.witness import (
     confirm_red,
     make_file_patch,
@@ -44,27 +46,50 @@ class ExamResult(Struct, frozen=True):
     refuted: str = ""
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: tuple[str, ...] = ()
+    beside: str = ""
+    """What must be read with a proof by a test that the fixer could know."""
     runs: int = 0
 
 
 async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
     began = world.clock()
     case = await _build_case(task, run, world)
-    refuted, runs = "", 0
+    refuted, beside, runs = "", "", 0
     noted: tuple[str, ...] = ()
     proofs: dict[int, tuple[Proof, ...]] = {}
-    for look in (_scan_text, _compare_code, _run_red_tests, _run_private_tests, _run_new_tests):
+    looks = (_scan_text, _compare_code, _run_red_tests, _run_private_tests, _run_new_tests)
+    for look in (*looks, _replay_calls):
         found = await look(case, run, world)
         refuted, noted, runs = found.refuted, (*noted, *found.noted), runs + found.runs
         proofs = {
             item: (*proofs.get(item, ()), *found.proofs.get(item, ()))
             for item in {**proofs, **found.proofs}
         }
+        beside = found.beside or beside
         if refuted:
             break
     spent = Usage(seconds=world.clock() - began, checks=runs)
-    proofs = {} if refuted else proofs
+    proofs = {} if refuted else _add_beside(proofs, beside)
+    if beside and not any(
+        proof.kind is ProofClass.WITNESSED for each in proofs.values() for proof in each
+    ):
+        noted = (*noted, beside)
     return Examined(batch=task.batch, refuted=refuted, proofs=proofs, noted=noted, usage=spent)
+
+
+def _add_beside(
+    proofs: Mapping[int, tuple[Proof, ...]], beside: str
+) -> dict[int, tuple[Proof, ...]]:
+    """Return the proofs; regression tests say what was seen outside of the tests, too."""
+    return {
+        number: tuple(
+            replace(proof, said=f"{proof.said}; {beside}")
+            if beside and proof.kind is ProofClass.WITNESSED
+            else proof
+            for proof in each
+        )
+        for number, each in proofs.items()
+    }
 
 
 async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
@@ -176,6 +201,16 @@ async def _run_new_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     missing = sorted({path for paths in named.values() for path in paths} - set(case.seen.after))
     noted += [f"{path} was named as a test of the fix, and is not in the patch" for path in missing]
     return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs)
+
+
+async def _replay_calls(case: BatchCase, run: Run, world: World) -> ExamResult:
+    """Make the calls of the tests again where no test runner is."""
+    code = tuple(path for path in case.seen.after if not world.protected.holds(path))
+    subject = ReplaySubject(case.items, case.patch, code, case.new_tests)
+    said = await replay_patch(subject, run, world)
+    if said is None:
+        return ExamResult()
+    return ExamResult(said.refuted, beside="" if said.refuted else describe_replay(said), runs=2)
 
 
 def _find_items(path: str, named: Mapping[int, Sequence[str]], case: BatchCase) -> list[int]:
