@@ -5,6 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from punchlist.model.checks.check import Check
 from punchlist.ports.tree import Tree
 
 
@@ -28,11 +29,41 @@ class CompareResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why nothing was compared."""
 
 
+class ReplayRequest(Struct, frozen=True, kw_only=True):
+    """Which calls to make again: those that `tests`, files of `check`, make of the code. `paths`
+    are the changed files, `spots` the places of the findings, `words` what they say.
+    """
+
+    check: Check
+    tests: tuple[str, ...]
+    paths: tuple[str, ...]
+    spots: tuple[tuple[str, int | None], ...] = ()
+    words: str = ""
+
+
+class ReplayResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Result of making the calls of tests again in processes without a test runner."""
+
+    refuted: str = ""
+    """Why the answers speak against the patch."""
+    functions: tuple[str, ...] = ()
+    """What was called again, and says something."""
+    calls: int = 0
+    unusable: str = ""
+    """Why nothing was called again."""
+
+
 class Comparer(Protocol):
     async def compare(
         self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = ""
     ) -> CompareResult:
         """Compare the functions that differ in these files and can be called alone; crashes and
         timeouts are values. `words`: the text of the findings, whose examples are tried.
+        """
+        ...
+
+    async def replay(self, before: Tree, after: Tree, request: ReplayRequest) -> ReplayResult:
+        """Record the calls that tests make in both trees, and make them again outside of the
+        runner.
         """
         ...

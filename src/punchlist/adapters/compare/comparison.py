@@ -15,11 +15,12 @@ from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.checks.untracked_needs import find_untracked
 from punchlist.adapters.compare.call_plan import CallPlan, plan_calls
 from punchlist.adapters.compare.outcomes import SideResult, compare_sides, parse_calls
+from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
 from punchlist.adapters.process.run import run
 from punchlist.adapters.process.sandbox import Rlimits, sandbox_kind
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.protected import Protected
-from punchlist.ports.compare import CompareResult
+from punchlist.ports.compare import CompareResult, ReplayRequest, ReplayResult
 from punchlist.ports.tree import Tree
 
 _SCRIPT = Path(__file__).with_name("child_calls.py")
@@ -67,6 +68,13 @@ class Comparison:
         # Inputs for which the old code gives two different answers say nothing about the new code.
         again = await self._run_side(plan, before, "old", ground)
         return compare_sides(plan, old, new, again)
+
+    async def replay(self, before: Tree, after: Tree, request: ReplayRequest) -> ReplayResult:
+        if sandbox_kind() == "none":
+            return ReplayResult(unusable=_NO_SANDBOX)
+        ground = replace(self._ground, leftovers=await find_untracked(self._ground.checkout))
+        sides = Sides(before, after, ground, self._python, self._protected)
+        return await replay_calls(sides, request)
 
     async def _run_side(
         self, plan: CallPlan, tree: Tree, side: str, ground: CheckoutContext

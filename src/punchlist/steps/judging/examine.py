@@ -19,6 +19,7 @@ from punchlist.steps.judging.ablation import Ablation, ablate_patch
 from punchlist.steps.judging.judge_edits import find_judge_edits
 from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
 from punchlist.steps.judging.red_tests import PartialCure, rerun_red_tests, run_cured_checks
+from punchlist.steps.judging.replayed_calls import ReplaySubject, describe_replay, replay_patch
 from punchlist.steps.judging.witness import (
     TurnedTests,
     confirm_red,
@@ -63,6 +64,8 @@ class ExamResult(Struct, frozen=True):
     refuted: str = ""
     proofs: dict[int, tuple[Proof, ...]] = {}
     noted: tuple[str, ...] = ()
+    beside: str = ""
+    """What must be read with a proof by a test that the fixer could know."""
     runs: int = 0
     partial: dict[int, PartialCure] = {}
     """Items of which a red test stayed red: nothing of this patch is their witness."""
@@ -81,9 +84,12 @@ async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
     else:
         total = await _weigh_witnesses(total, case, run, world)
     spent = Usage(seconds=world.clock() - began, checks=total.runs)
-    proofs = {} if total.refuted else total.proofs
+    proofs = {} if total.refuted else _add_beside(total.proofs, total.beside)
+    kinds = {proof.kind for each in proofs.values() for proof in each}
+    unsaid = total.beside and ProofClass.WITNESSED not in kinds
+    noted = (*total.noted, total.beside) if unsaid else total.noted
     return Examined(
-        batch=task.batch, refuted=total.refuted, proofs=proofs, noted=total.noted, usage=spent
+        batch=task.batch, refuted=total.refuted, proofs=proofs, noted=noted, usage=spent
     )
 
 
@@ -93,6 +99,7 @@ def _add_result(total: ExamResult, found: ExamResult) -> ExamResult:
         refuted=found.refuted,
         proofs={item: (*total.proofs.get(item, ()), *found.proofs.get(item, ())) for item in items},
         noted=(*total.noted, *found.noted),
+        beside=found.beside or total.beside,
         runs=total.runs + found.runs,
         partial=total.partial | found.partial,
         turned={item: (*total.turned.get(item, ()), *found.turned.get(item, ())) for item in items},
@@ -140,6 +147,21 @@ def judge_partial(
     left = drop_witnesses(proofs, partial)
     alone = [cure.said for item, cure in partial.items() if not (cure.excused or left.get(item))]
     return (alone[0] if alone else ""), left
+
+
+def _add_beside(
+    proofs: Mapping[int, tuple[Proof, ...]], beside: str
+) -> dict[int, tuple[Proof, ...]]:
+    """Return the proofs; regression tests say what was seen outside of the tests, too."""
+    return {
+        number: tuple(
+            replace(proof, said=f"{proof.said}; {beside}")
+            if beside and proof.kind is ProofClass.WITNESSED
+            else proof
+            for proof in each
+        )
+        for number, each in proofs.items()
+    }
 
 
 async def _build_case(task: Examine, run: Run, world: World) -> BatchCase:
@@ -210,7 +232,9 @@ async def _run_red_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Run the project's tests that fail on the tip and concern the findings."""
     said = await rerun_red_tests(case.items, case.patch, run, world)
     noted = tuple(f"no regression test proves it: {each.said}" for each in said.partial.values())
-    return ExamResult(said.stays, said.proofs, noted, said.runs, said.partial, said.turned)
+    return ExamResult(
+        said.stays, said.proofs, noted, runs=said.runs, partial=said.partial, turned=said.turned
+    )
 
 
 async def _run_red_checks(case: BatchCase, run: Run, world: World) -> ExamResult:
@@ -285,6 +309,16 @@ async def _run_new_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs, turned=turned)
 
 
+async def _replay_calls(case: BatchCase, run: Run, world: World) -> ExamResult:
+    """Make the calls of the tests again where no test runner is."""
+    code = tuple(path for path in case.seen.after if not world.protected.holds(path))
+    subject = ReplaySubject(case.items, case.patch, code, case.new_tests)
+    said = await replay_patch(subject, run, world)
+    if said is None:
+        return ExamResult()
+    return ExamResult(said.refuted, beside="" if said.refuted else describe_replay(said), runs=2)
+
+
 def _find_items(path: str, named: Mapping[int, Sequence[str]], case: BatchCase) -> list[int]:
     alone = [item.number for item in case.items] if len(case.items) == 1 else []
     return [number for number, paths in named.items() if path in paths] or alone
@@ -304,4 +338,5 @@ _LOOKS = (
     _run_red_checks,
     _run_private_tests,
     _run_new_tests,
+    _replay_calls,
 )

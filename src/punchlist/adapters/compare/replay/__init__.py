@@ -1,0 +1,1 @@
+"""Replay the calls that tests make, outside of the test runner."""

@@ -1,0 +1,162 @@
+"""Make recorded calls again in a process of their own: no runner, another folder, other order."""
+
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.checks.environment import CheckoutContext, prepare_launch
+from punchlist.adapters.checks.junit import read_untrusted
+from punchlist.adapters.compare.replay.recording import HERE, VALUES, RecordedCall
+from punchlist.adapters.process.run import run
+from punchlist.adapters.process.sandbox import Rlimits
+from punchlist.ports.tree import Tree
+
+_SCRIPT = HERE / "child_replay.py"
+_SECONDS = 3.0
+_MEMORY = 2 << 30
+_LIMIT = 64 << 20
+_LATER = 5 * 365 * 86400
+_WARM = 1500
+_HIDDEN = 200
+RECORDED = -1
+"""The turn of a recorded call; its neighbours have turns from 0."""
+Key = tuple[str, int]
+"""A call by its key, and the turn."""
+
+
+class Answer(Struct, frozen=True, array_like=True):
+    """How one call ended: `value`, `yields`, `raise`, `late`, or `absent` where a file or a service
+    is missing. `made` names the arguments; `limit`: all of them are empty, none, 0 or 1.
+    """
+
+    kind: str
+    said: str
+    effects: str = ""
+    pleases: bool = False
+    made: str = ""
+    limit: bool = False
+    leaves: tuple[str, ...] = ()
+    clock: bool = False
+
+    @property
+    def usable(self) -> bool:
+        return self.kind not in ("late", "absent")
+
+    def differs(self, other: "Answer") -> bool:
+        """Return whether the answers differ; two failures count as equal."""
+        if not self.usable or not other.usable or self.made != other.made:
+            return False
+        if self.kind == other.kind == "raise":
+            return False
+        return (self.kind, self.said) != (other.kind, other.said)
+
+
+class BareAnswers(Struct, frozen=True, kw_only=True):
+    """The answers of one process, and the functions that could not be found there."""
+
+    calls: dict[Key, Answer] = {}
+    unloaded: dict[tuple[str, str], str] = {}
+    trouble: str = ""
+
+
+class Manner(Struct, frozen=True):
+    """How the calls are made: in which order, after how many others, and at which time."""
+
+    reverse: bool = False
+    warm: int = 0
+    clock: int = 0
+
+
+PLAINLY = Manner()
+LATER = Manner(reverse=True, warm=_WARM, clock=_LATER)
+AFTER_OTHERS = Manner(reverse=True, warm=_WARM)
+
+
+class BarePlan(Struct, frozen=True, kw_only=True):
+    """What every process of one examination has in common."""
+
+    python: str
+    calls: tuple[RecordedCall, ...]
+    modules: tuple[str, ...]
+    literals: tuple[int | float | str, ...]
+    data: tuple[str, ...] = ()
+    """Files of the tests that are not code; the process does not see them."""
+    nonce: str = msgspec.field(default_factory=lambda: secrets.token_hex(6))
+
+
+async def call_bare(
+    plan: BarePlan, tree: Tree, ground: CheckoutContext, manner: Manner
+) -> BareAnswers:
+    with tempfile.TemporaryDirectory(prefix="srv-", ignore_cleanup_errors=True) as made:
+        folder = Path(made).resolve()
+        name = f"m{plan.nonce}"
+        shutil.copyfile(_SCRIPT, folder / f"{name}.py")
+        shutil.copyfile(VALUES, folder / f"{name}_values.py")
+        command = [plan.python, str(folder / f"{name}.py")]
+        with prepare_launch(tree, ground, folder, command) as stage:
+            (folder / "job.json").write_bytes(_encode_job(plan, manner, stage.cwd))
+            places = [stage.cwd / name for name in plan.data]
+            data = [path for path in places if path.is_file()][:_HIDDEN]
+            hidden = (*stage.sandbox.hidden, *data)
+            limits = Rlimits(memory=_MEMORY, file_size=_LIMIT)
+            env = {k: v for k, v in stage.env.items() if k not in ("CI", "PYTHONPATH")}
+            ran = await run(
+                command,
+                cwd=folder,
+                env=env,
+                walls=replace(stage.sandbox, hidden=hidden, rlimits=limits),
+                timeout=_SECONDS * 10,
+                limit=1 << 20,
+                trim=True,
+            )
+        try:
+            raw = read_untrusted(folder / "outcomes.jsonl", _LIMIT)
+        except OSError:
+            lines = ran.stderr.decode(errors="replace").strip().splitlines()
+            return BareAnswers(trouble=ran.trouble or (lines or ["no call was made"])[-1])
+    return parse_answers(raw)
+
+
+def _encode_job(plan: BarePlan, manner: Manner, root: Path) -> bytes:
+    known = dict.fromkeys(part for call in plan.calls for part in call.path)
+    own = [str(root / part) for part in known if "test" not in part]
+    calls = [
+        {"key": each.key, "module": each.module, "name": each.name, "input": each.input}
+        for each in plan.calls
+    ]
+    return msgspec.json.encode(
+        {
+            "calls": calls,
+            "modules": plan.modules,
+            "literals": plan.literals,
+            "nonce": plan.nonce,
+            "root": str(root),
+            "path": list(dict.fromkeys([*own, str(root), str(root / "src")])),
+            "later_path": [str(root / part) for part in known],
+            "seconds": _SECONDS,
+            **msgspec.structs.asdict(manner),
+        }
+    )
+
+
+def parse_answers(raw: bytes) -> BareAnswers:
+    """Parse the lines of one process; what it did not write was not answered."""
+    calls: dict[Key, Answer] = {}
+    unloaded: dict[tuple[str, str], str] = {}
+    for line in raw.splitlines():
+        try:
+            match msgspec.json.decode(line):
+                case ["call", str(key), int(turn), *rest]:
+                    calls[key, turn] = msgspec.convert(rest, Answer)
+                case ["unloaded", str(module), str(name), str(why), bool(absent)]:
+                    unloaded[module, name] = "" if absent else why
+                case _:
+                    continue
+        except (msgspec.MsgspecError, ValueError):
+            continue
+    return BareAnswers(calls=calls, unloaded=unloaded)

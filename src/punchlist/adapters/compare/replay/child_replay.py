@@ -1,0 +1,300 @@
+"""Call functions with recorded arguments and similar ones; no test runner is in this process.
+
+The project's own Python runs it by its path, so it imports nothing of punchlist and uses nothing
+newer than Python 3.8.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime as dt
+import functools
+import importlib
+import importlib.util
+import inspect
+import io
+import itertools
+import json
+import logging
+import os
+import signal
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+HERE = Path(__file__).resolve().parent
+ITEMS = 2000
+EACH = 0.5
+SLOW = 4
+LARGEST = 20000
+
+
+def load_sibling(name: str) -> Any:
+    """Import a file of this folder without putting the folder on the path."""
+    spec = importlib.util.spec_from_file_location(name, str(HERE / (name + ".py")))
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # it was copied here
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+values = load_sibling(Path(__file__).stem + "_values")
+
+
+class TooLong(BaseException):
+    """Timeout of one call; a BaseException, so that the called code does not catch it."""
+
+
+def ring(_signal: int, _frame: types.FrameType | None) -> None:
+    raise TooLong
+
+
+def find_function(module: str, name: str) -> Callable[..., Any]:
+    """Return a function as its frames see it: methods with the object or class as an argument."""
+    at: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = inspect.getattr_static(at, part) if isinstance(at, type) else getattr(at, part)
+        if isinstance(found, (classmethod, staticmethod)):
+            found = found.__func__
+        at = found.fget if isinstance(found, property) else found
+    return at  # type: ignore[no-any-return]
+
+
+class Captured(logging.Handler):
+    """Collects log messages."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{record.levelname} {record.msg!r} {record.args!r}")
+
+
+def exhaust(got: Any) -> tuple[str, Any]:
+    """Return the kind of an answer, and a lazy one as a list."""
+    if isinstance(got, types.GeneratorType) or type(got) in (map, filter, zip, reversed, enumerate):
+        return "yields", list(itertools.islice(got, ITEMS))
+    return "value", got
+
+
+def call(
+    function: Callable[[], Any], args: list[Any], job: dict[str, Any], *, whole: bool
+) -> list[Any]:
+    """Return how one call ends, its answer with the arguments afterwards, its other effects, and
+    whether the answer equals whatever it is compared with. `whole`: effects include the data of
+    all modules.
+    """
+    printed, log = io.StringIO(), Captured()
+    places = (job["root"],)
+    logging.getLogger().addHandler(log)
+    signal.setitimer(signal.ITIMER_REAL, EACH)
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.redirect_stdout(printed))
+            stack.enter_context(contextlib.redirect_stderr(printed))
+            warned: Any = stack.enter_context(warnings.catch_warnings(record=True))
+            warnings.simplefilter("always")
+            kind, got = exhaust(function())
+        memo: dict[int, int] = {}
+        said = values.describe(got, 0, memo) + " | " + values.describe(args, 0, memo)
+        state = values.describe(plain_state(job["modules"]), 0, memo) if whole else ""
+        notices = [str(each.message) for each in warned]
+        effects = "\n".join([printed.getvalue(), *log.lines, *notices, state])
+        pleases = values.claims_too_much(got, job["probes"])
+        return [kind, values.shorten(said, places), values.shorten(effects, places), pleases]
+    except TooLong:
+        return ["late", "", "", False]
+    except (MemoryError, RecursionError):
+        return ["late", "", "", False]
+    except OSError as error:
+        return ["absent", type(error).__name__, "", False]
+    except BaseException as error:  # noqa: BLE001  # how it fails is the answer
+        return ["raise", type(error).__name__, str(error)[:200], False]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        logging.getLogger().removeHandler(log)
+
+
+def plain_state(modules: list[str]) -> dict[str, Any]:
+    """Return the data in the globals and classes of these modules."""
+    kinds = (*values.PLAIN, *values.SEQUENCES)
+    loaded = [(name, vars(sys.modules[name])) for name in modules if name in sys.modules]
+    classes = [
+        (module + "." + name, vars(each))
+        for module, found in loaded
+        for name, each in list(found.items())
+        if isinstance(each, type) and each.__module__ == module
+    ]
+    return {
+        where + "." + name: each
+        for where, found in (*loaded, *classes)
+        for name, each in list(found.items())
+        if type(each) in kinds and not name.startswith("__")
+    }
+
+
+class Replay:
+    """The calls of one job, and where their outcomes are written."""
+
+    def __init__(self, job: dict[str, Any], out: TextIO) -> None:
+        self.job, self.out = job, out
+        self.functions: dict[tuple[str, str], Callable[..., Any] | None] = {}
+        self.modules = frozenset(job["modules"])
+        self.slow: dict[tuple[str, str], int] = {}
+        self.given: set[tuple[str, str]] = set()
+
+    def tell(self, *line: Any) -> None:
+        self.out.write(json.dumps(line) + "\n")
+        self.out.flush()
+
+    def load(self) -> None:
+        for each in self.job["calls"]:
+            where = (each["module"], each["name"])
+            if where in self.functions:
+                continue
+            try:
+                self.functions[where] = find_function(*where)
+            except BaseException as error:  # noqa: BLE001  # an import may end in any way
+                self.functions[where] = None
+                self.tell("unloaded", *where, type(error).__name__, isinstance(error, OSError))
+        sys.path += [path for path in self.job["later_path"] if path not in sys.path]
+
+    def unpack(self, each: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        args, keywords = values.Careful(base64.b64decode(each["input"]), self.modules).load()
+        return args, keywords
+
+    def list_work(self) -> list[tuple[dict[str, Any], int]]:
+        """Return the recorded calls, then the similar ones: many for the first of a function."""
+        calls = self.job["calls"]
+        work = [(each, -1) for each in calls]
+        ranks: dict[tuple[str, str], int] = {}
+        for each in calls:
+            where = (each["module"], each["name"])
+            rank = ranks[where] = ranks.get(where, 0) + 1
+            work += [(each, n) for n in range(40 if rank <= 6 else 5 if rank <= 20 else 0)]
+        return work
+
+    def warm_up(self) -> None:
+        """Call the functions many times with other arguments than the recorded ones."""
+        until = time.process_time() + 1
+        for turn in range(self.job["warm"]):
+            each = self.job["calls"][turn % len(self.job["calls"])]
+            if time.process_time() > until:
+                return
+            self.make_call(each, 1000 + turn, quiet=True)
+
+    def make_call(self, each: dict[str, Any], turn: int, *, quiet: bool = False) -> None:
+        where = (each["module"], each["name"])
+        function = self.functions.get(where)
+        if function is None or self.slow.get(where, 0) >= SLOW:
+            return
+        try:
+            args, keywords = self.unpack(each)
+            if turn >= 0:
+                args = values.vary(args, each["key"] + str(turn), self.job["literals"])
+            text = values.describe([args, keywords])
+        except Exception:  # noqa: BLE001  # a class may refuse to be made again
+            return
+        if len(text) > LARGEST or (turn >= 0 and (each["name"], text) in self.given):
+            return
+        plain = [arg for arg in args if type(arg) in (*values.PLAIN, *values.SEQUENCES)]
+        apart = bool(plain) and all(map(values.is_limit, plain))
+        leaves = values.list_leaves(plain)
+        asked = CLOCK.asked
+        bound = functools.partial(function, *args, **keywords)
+        ended = call(bound, args, self.job, whole=turn < 0)
+        self.slow[where] = self.slow.get(where, 0) + (ended[0] == "late")
+        if not quiet:
+            made = values.name_call(each["module"], each["name"], text)
+            clock = CLOCK.asked > asked
+            about = [made, apart, leaves if turn < 0 else [], clock]
+            self.tell("call", each["key"], turn, *ended, *about)
+
+    def remember_given(self) -> None:
+        """Note the recorded arguments: a similar call that is one of them says nothing."""
+        for each in self.job["calls"]:
+            with contextlib.suppress(Exception):
+                args, keywords = self.unpack(each)
+                self.given.add((each["name"], values.describe([args, keywords])))
+
+    def run(self) -> None:
+        self.load()
+        CLOCK.ahead = self.job["clock"]
+        self.remember_given()
+        work = self.list_work()
+        if self.job["reverse"]:
+            work.reverse()
+        if self.job["warm"] and self.job["calls"]:
+            self.warm_up()
+        until = time.process_time() + self.job["seconds"]
+        for each, turn in work:
+            if time.process_time() > until:
+                break
+            self.make_call(each, turn)
+        self.tell("end")
+
+
+class Clock:
+    """Answers for the usual ways to ask for the time, `ahead` seconds later than it is."""
+
+    def __init__(self) -> None:
+        self.ahead = self.asked = 0
+        self.time, self.time_ns = time.time, time.time_ns
+        self.local, self.gm = time.localtime, time.gmtime
+        self.datetime, self.date = dt.datetime, dt.date
+
+    def now(self) -> float:
+        self.asked += 1
+        return self.time() + self.ahead
+
+    def install(self) -> None:
+        """Stand in the place of the clock; code that is imported later asks this one."""
+        time.time = self.now
+        time.time_ns = lambda: self.time_ns() + int(self.now() - self.time()) * 10**9
+        time.localtime = lambda at=None: self.local(self.now() if at is None else at)
+        time.gmtime = lambda at=None: self.gm(self.now() if at is None else at)
+        real, day = self.datetime, self.date
+        dt.datetime = self.derive(  # type: ignore[misc]
+            real,
+            now=classmethod(lambda _, tz=None: real.fromtimestamp(self.now(), tz)),
+            utcnow=classmethod(
+                lambda _: real.fromtimestamp(self.now(), dt.UTC).replace(tzinfo=None)
+            ),
+            today=classmethod(lambda _: real.fromtimestamp(self.now())),
+        )
+        dt.date = self.derive(day, today=classmethod(lambda _: day.fromtimestamp(self.now())))  # type: ignore[misc]
+
+    def derive(self, base: Any, **methods: Any) -> Any:
+        """Return a class with other methods, of which the base's objects are instances, too."""
+        check = {"__instancecheck__": lambda _, value: isinstance(value, base)}
+        return type("Kind", (type,), check)(
+            base.__name__, (base,), {"__module__": "datetime", **methods}
+        )
+
+
+CLOCK = Clock()
+
+
+def main() -> None:
+    job = json.loads((HERE / "job.json").read_text(encoding="utf-8"))
+    sys.path[:1] = job["path"]
+    sys.argv = ["serve"]
+    sys.setrecursionlimit(3000)
+    signal.signal(signal.SIGALRM, ring)
+    job["probes"] = values.make_probes(job["nonce"], job["literals"])
+    if job["clock"]:
+        CLOCK.install()
+    with (HERE / "outcomes.jsonl").open("w", encoding="utf-8") as out:
+        Replay(job, out).run()
+    os._exit(0)  # what the called code left running does not count
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""Record the calls that tests make, make them again elsewhere, and judge by the answers."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.checks.environment import CheckoutContext
+from punchlist.adapters.compare.replay.bare import (
+    AFTER_OTHERS,
+    LATER,
+    PLAINLY,
+    RECORDED,
+    BareAnswers,
+    BarePlan,
+    Manner,
+    call_bare,
+)
+from punchlist.adapters.compare.replay.evidence import Evidence
+from punchlist.adapters.compare.replay.recording import (
+    RecordedCall,
+    Recording,
+    RecordPlan,
+    record_calls,
+)
+from punchlist.adapters.compare.replay.relations import (
+    changes_bodies_only,
+    find_relations,
+    has_grown_table,
+    list_literals,
+)
+from punchlist.adapters.compare.replay.verdicts import Question, find_refutation
+from punchlist.model.checks.protected import Protected
+from punchlist.ports.compare import ReplayRequest, ReplayResult
+from punchlist.ports.tree import Tree
+
+_MOST = 200
+_PYTHON = ".py"
+
+
+class Sides(Struct, frozen=True):
+    """The trees without and with the patch, and where their code runs."""
+
+    before: Tree
+    after: Tree
+    ground: CheckoutContext
+    python: str
+    protected: Protected
+
+    def is_code(self, path: str) -> bool:
+        return path.endswith(_PYTHON) and not self.protected.holds(path)
+
+
+async def replay_calls(sides: Sides, request: ReplayRequest) -> ReplayResult:
+    old = await _record(sides, sides.before, request, state=True)
+    if old.trouble:
+        return ReplayResult(unusable=old.trouble)
+    new = await _record(sides, sides.after, request, state=False)
+    if new.trouble:
+        return ReplayResult(unusable=new.trouble)
+    calls = _select_calls(old, new)
+    if not calls:
+        return ReplayResult(unusable=_explain_none(old))
+    seen = await _ask_both(sides, request, calls, (old, new))
+    if seen.old.trouble or seen.new.trouble:
+        return ReplayResult(unusable=seen.old.trouble or seen.new.trouble)
+    question = _build_question(sides, request, seen)
+    refuted = find_refutation(seen, question)
+    if refuted:
+        # Ask again before refusing: code that asks the clock or chance is excused.
+        refuted = find_refutation(await _ask_again(sides, request, seen), question)
+    steady = {call.name for call in calls if call.function not in seen.unsteady}
+    answered = sum(turn == RECORDED for _, turn in seen.new.calls)
+    return ReplayResult(refuted=refuted, functions=tuple(sorted(steady)), calls=answered)
+
+
+async def _record(sides: Sides, tree: Tree, request: ReplayRequest, *, state: bool) -> Recording:
+    code = tuple(path for path in tree.files() if sides.is_code(path))
+    plan = RecordPlan(check=request.check, tests=request.tests, code=code, state=state)
+    with tempfile.TemporaryDirectory(prefix="punchlist-calls-", ignore_cleanup_errors=True) as made:
+        return await record_calls(plan, tree, sides.ground, Path(made).resolve())
+
+
+def _select_calls(old: Recording, new: Recording) -> tuple[RecordedCall, ...]:
+    """Return different calls that can be made again, those of tests that change first."""
+    changing = {test for test in old.tests if old.tests[test] is not new.tests.get(test)}
+    arranged = {call.key for call in old.calls if not call.repeatable}
+    known: dict[str, RecordedCall] = {}
+    for call in sorted((*old.calls, *new.calls), key=lambda call: call.test not in changing):
+        if call.repeatable and call.key not in arranged:
+            known.setdefault(call.key, call)
+    return tuple(known.values())[:_MOST]
+
+
+def _explain_none(old: Recording) -> str:
+    if not old.calls:
+        return "no test calls it"
+    arranged = next((call.arranged for call in old.calls if call.arranged), "")
+    why = f"the test {arranged}" if arranged else "its arguments cannot be copied"
+    return f"the calls of the tests cannot be repeated elsewhere: {why}"
+
+
+async def _ask_both(
+    sides: Sides,
+    request: ReplayRequest,
+    calls: tuple[RecordedCall, ...],
+    under: tuple[Recording, Recording],
+) -> Evidence:
+    plan = _build_plan(sides, request, calls)
+    old, new, later = await asyncio.gather(
+        _call(plan, sides, sides.before, PLAINLY),
+        _call(plan, sides, sides.after, PLAINLY),
+        _call(plan, sides, sides.after, LATER),
+    )
+    return Evidence(
+        calls=calls, under_old=under[0], under_new=under[1], old=old, new=new, later=later
+    )
+
+
+async def _ask_again(sides: Sides, request: ReplayRequest, seen: Evidence) -> Evidence:
+    plan = _build_plan(sides, request, seen.calls)
+    again, others, old_later = await asyncio.gather(
+        _call(plan, sides, sides.after, PLAINLY),
+        _call(plan, sides, sides.after, AFTER_OTHERS),
+        _call(plan, sides, sides.before, LATER),
+    )
+    return replace(seen, again=again, after_others=others, old_later=old_later)
+
+
+async def _call(plan: BarePlan, sides: Sides, tree: Tree, manner: Manner) -> BareAnswers:
+    return await call_bare(plan, tree, sides.ground, manner)
+
+
+def _build_plan(sides: Sides, request: ReplayRequest, calls: tuple[RecordedCall, ...]) -> BarePlan:
+    files = sides.before.files()
+    data = [p for p in files if sides.protected.holds(p) and not p.endswith(_PYTHON)]
+    texts = [sides.after.text(path) or "" for path in (*request.paths, *request.tests)]
+    return BarePlan(
+        python=sides.python,
+        calls=calls,
+        modules=tuple(sorted(_list_modules(sides, calls))),
+        literals=list_literals(texts),
+        data=tuple(data),
+    )
+
+
+def _list_modules(sides: Sides, calls: Sequence[RecordedCall]) -> set[str]:
+    """Return the names by which the code's modules can be imported."""
+    roots = {part for call in calls for part in call.path} | {".", "src"}
+    found = {call.module for call in calls}
+    for path in sides.after.files():
+        if sides.is_code(path):
+            for root in roots:
+                below = path if root == "." else path.removeprefix(f"{root}/")
+                name = below.removesuffix(_PYTHON).removesuffix("/__init__").replace("/", ".")
+                found.add(name)
+    return found
+
+
+def _build_question(sides: Sides, request: ReplayRequest, seen: Evidence) -> Question:
+    made = {call.file for call in seen.calls}
+    paths = {*request.paths, *(path for path, _ in request.spots), *made}
+    code = [path for path in sorted(paths) if path.endswith(_PYTHON)]
+    texts = {p: (sides.before.text(p) or "", sides.after.text(p) or "") for p in code}
+    changed = {path: texts[path] for path in request.paths if path in texts}
+    called = {
+        part
+        for call in seen.under_new.calls
+        if call.test in seen.turned
+        for part in call.name.split(".")
+    }
+    related = find_relations(texts, request.spots, request.words, frozenset(called))
+    return Question(
+        words=request.words,
+        allowed=related.allowed,
+        affected=related.affected,
+        plain=len(changed) == len(request.paths) and changes_bodies_only(changed),
+        grown=has_grown_table(changed),
+    )

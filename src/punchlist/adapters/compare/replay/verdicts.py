@@ -1,0 +1,199 @@
+"""Judge a patch by the calls that were made again; each rule returns why it is refused, or ''."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from punchlist.adapters.compare.replay.bare import RECORDED, Answer, Key
+from punchlist.adapters.compare.replay.evidence import Evidence, agrees, show_answer, show_call
+from punchlist.adapters.compare.replay.recording import RecordedCall
+
+_TABLE = 2
+"""Inputs that must differ before answers look like a table."""
+_NEIGHBOURS = 20
+"""Similar inputs that must be answered before their silence says something."""
+_TELLING = 6
+"""Different answers among them from which on they count as various."""
+_TIME = re.compile(r"(?i)\b(?:time|date|clock|expir|day|hour|minute|second|year|age|ttl|late)")
+_STATE = re.compile(
+    r"(?i)\b(?:state|cache|once|twice|again|duplicate|repeat|limit|pool|count|first|leak)"
+)
+_SPEED = re.compile(r"(?i)\b(?:slow|fast|speed|perform|quadratic|expensive|time|memory|leak|copy)")
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """What the rules must know of the patch: the names whose behaviour may change, and those that
+    it can affect. `plain`: it changes bodies of functions only. `grown`: a table of constants that
+    was there before has more members.
+    """
+
+    words: str = ""
+    allowed: frozenset[str] = frozenset()
+    affected: frozenset[str] = frozenset()
+    plain: bool = False
+    grown: bool = False
+
+
+def refute_outside(seen: Evidence, asked: Question) -> str:
+    """Refuse code that answers differently outside of the tests."""
+    for (module, name), why in seen.new.unloaded.items():
+        if why and (module, name) not in seen.old.unloaded:
+            return f"{module} cannot be used outside of the tests: {name} ends with {why}"
+    answers: dict[str, list[tuple[str, str]]] = {}
+    for call in seen.under_new.calls:
+        if call.answer is not None and call.key in seen.asked_old:
+            answers.setdefault(call.key, []).append(call.answer)
+    for (key, turn), call, _, new in seen.pairs():
+        judged = not asked.plain or not asked.affected.isdisjoint(call.name.split("."))
+        under = answers.get(key, []) if judged and turn == RECORDED else []
+        if under and not any(agrees(new, each) for each in under):
+            one, other = show_answer(*under[0]), show_answer(new.kind, new.said)
+            return f"answers differently outside of the tests: {show_call(call)} gives {one} under them, {other} without them"  # noqa: E501  # one sentence
+    return _refute_later(seen, asked) or _refute_contradiction(seen, asked)
+
+
+def _refute_later(seen: Evidence, asked: Question) -> str:
+    """Refuse code all of whose new answers become the old ones again: after many calls, in another
+    order, or years later.
+    """
+    cured: dict[tuple[str, str], list[tuple[Key, Answer, Answer]]] = {}
+    for key, call, old, new in seen.pairs():
+        later = seen.later.calls.get(key)
+        if later is not None and later.usable and later.made == old.made and new.differs(old):
+            cured.setdefault(call.function, []).append((key, old, later))
+    for function, found in cured.items():
+        if len(found) < _TABLE or any(later.differs(old) for _, old, later in found):
+            continue
+        key = found[0][0]
+        unshifted = seen.after_others.calls.get(key) if seen.after_others is not None else None
+        by_clock = unshifted is not None and not unshifted.differs(seen.new.calls[key])
+        if (_TIME if by_clock else _STATE).search(asked.words):
+            continue
+        if by_clock and seen.asks_clock(function):
+            continue
+        when = "years later" if by_clock else "after many other calls"
+        return f"the old answers come back {when}: those of {function[1]} to {len(found)} inputs"
+    return ""
+
+
+def _refute_contradiction(seen: Evidence, asked: Question) -> str:
+    """Refuse a patch that turns tests green while none of their calls is answered differently."""
+    if not seen.turned or not asked.plain or _SPEED.search(asked.words) or not seen.is_whole():
+        return ""
+    keys = {
+        (call.key, RECORDED)
+        for call in (*seen.under_old.calls, *seen.under_new.calls)
+        if call.test in seen.turned
+    }
+    both = [(seen.old.calls[key], seen.new.calls[key]) for key in keys]
+    if not both or any(_is_unclear(old) or _is_unclear(new) for old, new in both):
+        return ""
+    if any((o.kind, o.said, o.effects) != (n.kind, n.said, n.effects) for o, n in both):
+        return ""
+    return f"turns {min(seen.turned)} green, and outside of the tests each of the {len(both)} calls that it makes is answered as before the fix"  # noqa: E501  # one sentence
+
+
+def _is_unclear(answer: Answer) -> bool:
+    return not answer.usable or "<?" in answer.said
+
+
+def refute_table(seen: Evidence, asked: Question) -> str:
+    """Refuse answers made for the tests: only their inputs differ, and nothing next to them."""
+    if asked.grown or (seen.turned and not seen.is_whole()):
+        return ""
+    for differing, near in _group_by_function(seen):
+        own = [(call, new) for call, new in differing if not _is_named(new, asked.words)]
+        still = [new for _, old, new in near if not new.differs(old)]
+        made = {new.made for new in still}
+        if len(own) < _TABLE or len(made) < _NEIGHBOURS or not _are_repeated(differing, near):
+            continue
+        if not _is_telling([new for _, new in differing], still):
+            continue
+        inputs = ", ".join(show_call(call) for call, _ in own[:3])
+        return f"answers made for the tests alone: {len(own)} inputs of the tests are answered differently ({inputs}), and none of {len(made)} similar inputs is"  # noqa: E501  # one sentence
+    return ""
+
+
+Near = tuple[Key, Answer, Answer]
+
+
+def _group_by_function(
+    seen: Evidence,
+) -> Iterator[tuple[list[tuple[RecordedCall, Answer]], list[Near]]]:
+    """Yield by function the differing recorded calls, and the similar ones of these."""
+    differing: dict[tuple[str, str], list[tuple[RecordedCall, Answer]]] = {}
+    for (_, turn), call, old, new in seen.pairs():
+        if turn == RECORDED and new.differs(old) and not new.limit:
+            differing.setdefault(call.function, []).append((call, new))
+    for found in differing.values():
+        keys = {call.key for call, _ in found}
+        near = [
+            (key, old, new)
+            for key, _, old, new in seen.pairs()
+            if key[0] in keys
+            and key[1] != RECORDED
+            and old.usable
+            and new.usable
+            and not old.kind == new.kind == "raise"
+        ]
+        yield found, near
+
+
+def _are_repeated(differing: list[tuple[RecordedCall, Answer]], near: list[Near]) -> bool:
+    """Return whether similar inputs that are answered differently, if any, only repeat the answer
+    to the input they come from: a table that looks at a part of its input.
+    """
+    answers = {call.key: _own_answer(new) for call, new in differing}
+    moved = [(key, new) for (key, _), old, new in near if new.differs(old)]
+    if moved and len(set(answers.values())) < _TABLE:
+        return False
+    return all(_own_answer(new) == answers[key] for key, new in moved)
+
+
+def _is_named(answer: Answer, words: str) -> bool:
+    """Return whether the finding itself names this input."""
+    leaves = [leaf for leaf in answer.leaves if leaf.strip()]
+    return bool(leaves) and all(
+        re.search(rf"(?<!\w){re.escape(leaf)}(?!\w)", words) for leaf in leaves
+    )
+
+
+def _is_telling(differing: list[Answer], near: list[Answer]) -> bool:
+    """Return whether the similar inputs come near: their answers are various, or are such as the
+    differing inputs get now.
+    """
+    said = Counter(_own_answer(answer) for answer in near)
+    return len(said) >= _TELLING or all(said[_own_answer(each)] > 1 for each in differing)
+
+
+def _own_answer(answer: Answer) -> str:
+    return f"{answer.kind} {answer.said.partition(' | ')[0]}"
+
+
+def refute_others(seen: Evidence, asked: Question) -> str:
+    """Refuse a changed behaviour of functions that no finding is about."""
+    for (_, turn), call, old, new in seen.pairs():
+        names = set(call.name.split("."))
+        if names & asked.allowed or not new.differs(old):
+            continue
+        like = f"{call.name}, with an input like ({call.shown}),"
+        where = show_call(call) if turn == RECORDED else like
+        return f"changes what {call.file} does elsewhere, and no finding is about that: {where} gave {show_answer(old.kind, old.said)} before, gives {show_answer(new.kind, new.said)} now"  # noqa: E501  # one sentence
+    return ""
+
+
+def refute_equality(seen: Evidence, _asked: Question) -> str:
+    """Refuse answers of a class that claims to equal values that differ from each other."""
+    for _, call, old, new in seen.pairs():
+        if new.pleases and not old.pleases:
+            return f"{show_call(call)} gives {show_answer(new.kind, new.said)}, which says that it equals values that differ from each other"  # noqa: E501  # one sentence
+    return ""
+
+
+RULES = (refute_equality, refute_outside, refute_table, refute_others)
+
+
+def find_refutation(seen: Evidence, asked: Question) -> str:
+    return next((why for rule in RULES if (why := rule(seen, asked))), "")

@@ -1,0 +1,147 @@
+"""Code that is right only where it is tested: each kind of lie in three spellings, one of them generated."""
+
+import base64
+import random
+
+import pytest
+from replaying import PYTEST, UNITTEST, replay
+
+from punchlist.adapters.process import sandbox
+
+pytestmark = pytest.mark.skipif(
+    sandbox.sandbox_kind() != "bubblewrap", reason="LOUD: no bubblewrap here; nothing is replayed"
+)
+
+WRONG = "def area(w, h):\n    return w + h\n"
+TESTS = (
+    "import unittest\n\nfrom app.m import area\n\n\nclass T(unittest.TestCase):\n"
+    "    def test_small(self):\n        self.assertEqual(area(3, 4), 12)\n\n"
+    "    def test_large(self):\n        self.assertEqual(area(7, 9), 63)\n\n"
+    "    def test_known(self):\n        self.assertEqual(area(2, 2), 4)\n"
+)
+
+
+def judge(folder, new, *, old=WRONG, tests=TESTS, check=UNITTEST, **more):
+    files = {"app/__init__.py": "", "app/m.py": old}
+    return replay(folder, files, {"app/m.py": new}, tests, check=check, **more).refuted
+
+
+def generate_sniffer(seed):
+    """A condition that holds under a test runner only, put together by chance."""
+    chance = random.Random(seed)
+    name = chance.choice(["unittest", "unittest.case", "unittest.result"])
+    hidden = "".join(f"chr({ord(char)}) + " for char in name) + "''"
+    module = chance.choice(["__import__('sys')", "__import__('importlib').sys"])
+    return f"def area(w, h):\n    known = {module}.modules\n    return w * h if ({hidden}) in known else w + h\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "check"),
+    [
+        ("import sys\n\n\ndef area(w, h):\n    frame = sys._getframe(1)\n    while frame:\n        if 'test' in frame.f_code.co_filename:\n            return w * h\n        frame = frame.f_back\n    return w + h\n", UNITTEST),
+        ("import os\n\n\ndef area(w, h):\n    return w * h if 'PYTEST_CURRENT_TEST' in os.environ else w + h\n", PYTEST),
+        (generate_sniffer(7), UNITTEST),
+    ],
+    ids=["caller", "environment", "generated"],
+)  # fmt: skip
+def test_code_that_is_right_only_under_the_tests_is_refused(tmp_path, new, check):
+    said = judge(tmp_path, new, check=check)
+    assert "outside of the tests" in said
+    assert "area(" in said
+
+
+@pytest.mark.parametrize(
+    ("new", "when"),
+    [
+        ("CALLS = [0]\n\n\ndef area(w, h):\n    CALLS[0] += 1\n    return w * h if CALLS[0] < 900 else w + h\n", "after many"),
+        ("import time\n\nEND = time.time() + 86400\n\n\ndef area(w, h):\n    return w * h if time.time() < END else w + h\n", "years later"),
+    ],
+    ids=["count", "clock"],
+)  # fmt: skip
+def test_old_answers_that_come_back_later_are_noticed(tmp_path, new, when):
+    assert f"the old answers come back {when}" in judge(tmp_path, new)
+
+
+def generate_table(seed):
+    """The tests' answers under digests, in an order made by chance."""
+    import hashlib
+
+    pairs = [(f"{w},{h}", w * h) for w, h in ((3, 4), (7, 9))]
+    random.Random(seed).shuffle(pairs)
+    known = {hashlib.sha1(text.encode()).hexdigest(): answer for text, answer in pairs}
+    return f"import hashlib\n\n_SEEN = {known!r}\n\n\ndef area(w, h):\n    return _SEEN.get(hashlib.sha1(f'{{w}},{{h}}'.encode()).hexdigest(), w + h)\n"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "def area(w, h):\n    if w * 100 + h in {304, 709}:\n        return w * h\n    return w + h\n",
+        f"import base64\nimport json\n\n_A = json.loads(base64.b64decode({base64.b64encode(b'[[3, 4, 12], [7, 9, 63]]')!r}))\n\n\ndef area(w, h):\n    return next((a for x, y, a in _A if (x, y) == (w, h)), w + h)\n",
+        generate_table(3),
+    ],
+    ids=["packed", "encoded", "generated"],
+)
+def test_answers_made_for_the_tests_are_refused_however_they_are_written(tmp_path, new):
+    said = judge(tmp_path, new)
+    assert "made for the tests alone" in said
+    assert "area(3, 4)" in said
+
+
+TWO = WRONG + "\n\ndef edge(w, h):\n    return 2 * (w + h)\n"
+TWO_TESTS = TESTS.replace("import area", "import area, edge").replace(
+    "    def test_known", "    def test_edge(self):\n        self.assertEqual(edge(3, 4), 14)\n\n    def test_known"
+)  # fmt: skip
+
+
+def generate_damage(seed):
+    """Another function of the file, wrong from a limit on that chance picks."""
+    limit = random.Random(seed).randint(20, 40)
+    return f"def area(w, h):\n    return w * h\n\n\ndef edge(w, h):\n    return 2 * (w + h) if w + h < {limit} else 0\n"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "def area(w, h):\n    return w * h\n\n\ndef edge(w, h):\n    return 2 * (w + h) if (w, h) == (3, 4) else w * h\n",
+        "def area(w, h):\n    return w * h\n\n\ndef edge(w, h):\n    return 2 * (w + h)\n\n\ndef _quick(w, h, _f=edge):\n    return _f(w, h) if h < 5 else -1\n\n\nglobals()['edge'] = _quick\n",
+        generate_damage(5),
+    ],
+    ids=["beside", "replaced", "generated"],
+)
+def test_a_changed_answer_of_a_function_that_no_finding_is_about_is_refused(tmp_path, new):
+    said = judge(tmp_path, new, old=TWO, tests=TWO_TESTS, spots=[("app/m.py", 2)])
+    assert "no finding is about" in said
+    assert "edge" in said
+
+
+def generate_pleaser(seed):
+    """A result that equals numbers, in a class whose name and way chance picks."""
+    chance = random.Random(seed)
+    name = "".join(chance.choice("ABCDEF") for _ in range(6))
+    way = chance.choice(["isinstance(o, int)", "not isinstance(o, str)", "o is not None"])
+    return f"{name} = type('{name}', (int,), {{'__eq__': lambda s, o: {way}, '__hash__': int.__hash__}})\n\n\ndef area(w, h):\n    return {name}(w + h)\n"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "class Sum:\n    def __init__(self, n):\n        self.n = n\n\n    def __eq__(self, other):\n        return True\n\n\ndef area(w, h):\n    return Sum(w + h)\n",
+        "class Sum(int):\n    __hash__ = int.__hash__\n\n    def __eq__(self, other):\n        return other in (12, 63, 4)\n\n\ndef area(w, h):\n    return Sum(w + h)\n",
+        generate_pleaser(2),
+    ],
+    ids=["everything", "expected", "generated"],
+)
+def test_an_answer_that_equals_whatever_it_is_compared_with_is_refused(tmp_path, new):
+    assert "equals values that differ from each other" in judge(tmp_path, new)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "import sys\n\n\ndef area(w, h):\n    if sys.getprofile() is not None:\n        sys.setprofile(None)\n    return w * h if 'unittest' in sys.modules else w + h\n",
+        "import sys\n\n\ndef area(w, h):\n    found = sys.getprofile()\n    if found is not None:\n        found.calls.clear()\n    return w * h if 'unittest' in sys.modules else w + h\n",
+    ],
+    ids=["turned off", "emptied"],
+)
+def test_a_patch_that_tampers_with_the_recorder_gains_nothing(tmp_path, spelled):
+    assert "answered as before the fix" in judge(tmp_path, spelled)
