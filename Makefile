@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PRODUCT := $(VENV)/.product
 READY := $(VENV)/.ready
+COVERED := .venv-covered/.ready
 # Three for each processor: many tests wait for agents, servers and watchdogs.
 WORKERS ?= $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN))))
 PYTEST := $(BIN)/python -m pytest
@@ -17,7 +18,7 @@ demo: $(PRODUCT)
 # The parts of the set-up go side by side; so do tests, lint and types, which are printed after the tests. Tests that measure
 # time run alone, at the end.
 test:
-	@$(MAKE) --no-print-directory --jobs 3 system agents $(READY)
+	@$(MAKE) --no-print-directory --jobs 4 system agents $(READY) $(COVERED)
 	@make --no-print-directory lint types > $(VENV)/lint.log 2>&1 & lint=$$!; \
 	  $(PYTEST) -m "not soak and not serial" -n $(WORKERS); tests=$$?; \
 	  wait $$lint; lint=$$?; cat $(VENV)/lint.log; exit $$((tests + lint))
@@ -79,5 +80,11 @@ $(READY): pyproject.toml
 	fi
 	@touch $(PRODUCT) $@
 
+# A Python with coverage.py beside the one without: tests show what punchlist says with either.
+$(COVERED): Makefile
+	@$(PYTHON) -m venv .venv-covered && \
+	  .venv-covered/bin/python -m pip install --quiet --disable-pip-version-check "coverage>=7.6" "pytest>=8.4"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-covered build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

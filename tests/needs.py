@@ -1,5 +1,7 @@
 """What a test needs of the machine and may not find."""
 
+from pathlib import Path
+
 import pytest
 
 import npm
@@ -19,3 +21,9 @@ def rarely(*parameters: object) -> list[object]:
         pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=pytest.mark.soak)
         for each in parameters
     ]
+
+
+def covered_python() -> str:
+    """A Python that has coverage.py, which `make test` installs."""
+    found = Path(__file__).parents[1] / ".venv-covered" / "bin" / "python"
+    return str(found) if found.exists() else miss("NOT TESTED: there is no Python with coverage.py")

@@ -1,10 +1,8 @@
 """A fix on lines that no test executes is not called checked, and an unsafe one does not land."""
 
-import importlib.util
 import json
-import sys
 
-import pytest
+import needs
 
 CODE = """\
 def tested(value=None):
@@ -28,14 +26,10 @@ class Shop(unittest.TestCase):
 """
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("coverage") is None,
-    reason="NOT TESTED HERE: coverage.py is not installed for this Python",
-)
 def test_what_no_test_executes_is_left_to_the_user_and_the_item_shows_the_share(
     repo, make_punchlist, tmp_path
 ):
-    command = json.dumps([sys.executable, "-m", "unittest"])
+    command = json.dumps([needs.covered_python(), "-m", "unittest"])
     settings = tmp_path / "settings.toml"
     settings.write_text(f'[[checks]]\nname = "tests"\ncommand = {command}\nkind = "unittest"\n')
     repo.commit({"shop.py": CODE, "tests/__init__.py": "", "tests/test_shop.py": TEST})

@@ -1,13 +1,13 @@
 """Checks over a work tree: what they tell per test, and everything that must never count as green."""
 
 import asyncio
-import importlib.util
 import subprocess
 import sys
 
 import pytest
 from msgspec.structs import replace
 
+import needs
 from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.checks.kept_output import LIMIT
 from punchlist.adapters.git.checkout import Checkout
@@ -426,10 +426,6 @@ def test_without_coverage_it_is_said_why_the_executed_lines_are_unknown(checked,
     )
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("coverage") is None,
-    reason="NOT TESTED HERE: coverage.py is not installed for this Python",
-)
 @pytest.mark.parametrize("check", [PYTEST, UNITTEST])
 def test_with_coverage_the_executed_lines_are_told_also_those_of_child_processes(checked, check):
     app = (
@@ -440,6 +436,7 @@ def test_with_coverage_the_executed_lines_are_told_also_those_of_child_processes
         "import subprocess, sys, unittest\nimport app\n\nclass T(unittest.TestCase):\n"
         f"    def test_it(self):\n        assert app.used() == 1\n        {call}\n"
     )
+    check = replace(check, command=(needs.covered_python(), *check.command[1:]))
     seen = checked.find_executed(check, checked.tree({"app.py": app, "tests/test_app.py": test}))
     assert seen.unknown == ""
     assert seen.files["app.py"] == (1, 2, 5, 9, 10)
