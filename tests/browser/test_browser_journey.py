@@ -103,7 +103,7 @@ def looked_at(page: Page) -> None:
         "    return rows[(number - 1) * size : number * size]\n"
     )
     proof = page.get_by_role("region", name="Proof")
-    expect(proof.get_by_text("second reviewer", exact=True)).to_be_visible()
+    expect(proof.get_by_text("self-review")).to_be_visible()
     expect(proof.get_by_text("tests pass", exact=True)).to_be_visible()
     expect(page.get_by_text("95 of 100")).to_be_visible()
     expect(page.get_by_text("Pages count from one")).to_be_visible()

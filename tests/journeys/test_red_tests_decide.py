@@ -70,6 +70,7 @@ def test_two_agents_that_agree_on_nothing_to_fix_do_not_stand_against_a_red_test
             fix("page", "contested", "pages are counted from 0"),
         ),
         scores(F001=95, F002=95),
+        agents=("robot", "critic"),
     )
     run = bench.run()
     by_file = {item.lead.spot.path: item for item in run.items.values()}
@@ -77,4 +78,4 @@ def test_two_agents_that_agree_on_nothing_to_fix_do_not_stand_against_a_red_test
     contested = by_file["shop/prices.py"]
     assert contested.status is Status.FILED
     assert "tests.test_known.Known.test_nothing" in unfixed_reason(contested)
-    assert "callers never pass an empty list (agreed by robot" in contested.attempts[-2].evidence
+    assert "callers never pass an empty list (agreed by critic" in contested.attempts[-2].evidence

@@ -3,12 +3,13 @@
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,8 +125,8 @@ class Company(StubModel):
     """A model that knows from the prompt who it is to be, and which folder it is in.
 
     `down` are steps that an API, or a role, plays at every request; `first` are those a role plays before it is well, one a
-    request; `tries` are those of a fixer's first tries at an item, which it knows from the item's history. `aside` is a
-    command that a fixer runs before it begins.
+    request; `tries` are those of a fixer's first tries, of which `tried` tells how many there were. `aside` is a command that a
+    fixer runs before it begins.
     """
 
     def __init__(self, *faults: str, aside: str = "") -> None:
@@ -135,6 +136,7 @@ class Company(StubModel):
         self.down: dict[str, Step] = {}
         self.first: dict[str, list[Step]] = {}
         self.tries: list[Step] = []
+        self.tried: Callable[[], int] = lambda: 0
         self._hung: list[str] = []
 
     def pick(self, request: Request, raw: str) -> tuple[str, Step]:
@@ -143,17 +145,17 @@ class Company(StubModel):
         role = next((role for role, words in ROLES.items() if words in request.last_user), "nobody")
         # Prompts that were never answered come along with the newest, as one.
         prompt = request.last_user[request.last_user.rfind(ROLES.get(role, "")) :]
-        if trouble := self._trouble(request.api, role, prompt.count("- round ")):
+        if trouble := self._trouble(request.api, role):
             if "hang" in trouble:
                 self._hung.append(role)
             return f"{role} in trouble", trouble
         steps = getattr(self, f"_{role}")(prompt)
         return role, _placed(steps[min(request.rounds, len(steps) - 1)], _folder(raw))
 
-    def _trouble(self, api: str, role: str, tried: int) -> Step | None:
+    def _trouble(self, api: str, role: str) -> Step | None:
         if (down := self.down.get(api) or self.down.get(role)) is not None:
             return down
-        if role == "fixer" and tried < len(self.tries):
+        if role == "fixer" and self.tries and (tried := self.tried()) < len(self.tries):
             return self.tries[tried]
         with self._lock:
             return self.first[role].pop(0) if self.first.get(role) else None
@@ -333,6 +335,14 @@ class Project:
         use = f"[agents]\nuse = {json.dumps(list(agents))}\ntimeout = 120\n{shared}\n[analyzers]\nenabled = []\n"
         (self.folder / "settings.toml").write_text(f"{use}{named}{more}\n{check}")
         return self
+
+    def attempts(self) -> int:
+        """How many attempts at fixing are in the ledger."""
+        with closing(
+            sqlite3.connect(Path(self.env["PUNCHLIST_HOME"]) / "ledger.sqlite3")
+        ) as ledger:
+            found = ledger.execute("SELECT count(*) FROM entries WHERE kind = 'attempted'")
+            return int(found.fetchone()[0])
 
     def strict(self, *reviewers: str, attempts: int = 3) -> tuple[str, str]:
         """The option for a workflow in which the challenger must approve."""
