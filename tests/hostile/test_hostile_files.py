@@ -6,6 +6,8 @@ import time
 import pytest
 from hostile_ground import notes, untouched
 
+from needs import rarely
+
 BAD = "import os\n\nprint(1)\n"
 GOOD = "\nprint(1)\n"
 
@@ -200,9 +202,7 @@ def test_empty_files_and_files_of_one_byte(repo, ground):
     assert ground.sound()["fixed"] == 1
 
 
-@pytest.mark.parametrize(
-    "megabytes", [1, pytest.param(20, marks=pytest.mark.soak)], ids="{} MB".format
-)
+@pytest.mark.parametrize("megabytes", rarely(1, 20), ids="{} MB".format)
 def test_a_source_of_many_megabytes_is_fixed_and_nothing_else_in_it_changes(
     repo, ground, megabytes
 ):

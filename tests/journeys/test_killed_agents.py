@@ -168,6 +168,7 @@ def shot(bench, word, seconds):
     return (Path(os.environ["PUNCHLIST_HOME"]) / "ledger.sqlite3").exists() and begun()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_random_moments_and_killed_again_no_answer_is_paid_for_twice(
     bench, untouched, part

@@ -1,5 +1,6 @@
 """Fixes that hold only where they are tested: they do not land, and the user reads why."""
 
+import pytest
 from workbench import CHANGE, FAULTS, fixer, review, scores
 
 from punchlist.model.item.item import Fact, Status
@@ -46,10 +47,12 @@ def test_a_fix_that_knows_the_test_runner_does_not_land(bench):
     assert "page([1, 2, 3, 4], 1, 2)" in why
 
 
+@pytest.mark.soak
 def test_a_fix_that_knows_only_the_tests_answers_does_not_land(bench):
     assert "made for the tests alone" in refusal(start(bench, (WRONG, TABLE)))
 
 
+@pytest.mark.soak
 def test_a_fix_that_changes_another_function_does_not_land(bench):
     why = refusal(
         start(bench, (WRONG, RIGHT), ("rows[-size:]", "rows[-size:] if size < 4 else []"))

@@ -11,6 +11,7 @@ import pytest
 from calculator import ANSWER, BUG, FIXED, fixing
 from msgspec.structs import replace
 
+from needs import rarely
 from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.ports.agent import AgentTrouble
@@ -46,7 +47,7 @@ def disobeying(tree):
     ]
 
 
-@pytest.mark.parametrize("sandbox", [pytest.param(True, marks=walled), False])
+@pytest.mark.parametrize("sandbox", [pytest.param(True, marks=walled), *rarely(False)])
 def test_a_reviewer_reads_and_changes_nothing_whatever_the_model_tries(gemini, scripted, sandbox):
     model = scripted(*disobeying(gemini.bench.tree))
     reply = gemini(model, "Review calc.py", sandbox=sandbox)
@@ -131,6 +132,7 @@ class Careless(Gemini):
         return replace(super().build_call(ask, desk), hidden=())
 
 
+@pytest.mark.soak
 def test_with_nothing_hidden_and_the_folder_trusted_all_of_that_happens(bench, scripted):
     careless, model = bench("gemini", Careless()), scripted({"text": "hello"})
     ran = careless.place.make_tmp("gemini") / "ran"
@@ -145,7 +147,7 @@ def test_with_nothing_hidden_and_the_folder_trusted_all_of_that_happens(bench, s
     ("step", "trouble", "words"),
     [
         ({"status": 401, "error": "bad key"}, AgentTrouble.AUTH, "bad key"),
-        ({"status": 429, "error": "slow down"}, AgentTrouble.RATE_LIMIT, "slow down"),
+        *rarely(({"status": 429, "error": "slow down"}, AgentTrouble.RATE_LIMIT, "slow down")),
         pytest.param(
             {"status": 529, "error": "too busy"},
             AgentTrouble.OVERLOADED,
@@ -172,6 +174,7 @@ def test_trouble_of_the_model_is_told_apart(gemini, scripted, step, trouble, wor
     assert reply.session
 
 
+@pytest.mark.soak
 def test_a_hang_is_ended_and_so_is_everything_it_started(gemini, scripted):
     shell = {"tool": "@shell", "input": {"cmd": "setsid sleep 987 & sleep 988"}}
     hanging = gemini(scripted({"hang": 60}), settings={"silence": 6})
