@@ -191,10 +191,23 @@ SOAK = (
     "adapters/agents/test_agent_real.py[no",  # without walls
     "adapters/agents/test_acp.py[opencode",
     "adapters/agents/test_acp.py[gemini",
+    "adapters/agents/test_gemini_real.py",
+    "adapters/agents/test_opencode_real.py",
+    "adapters/agents/test_whole_run.py::test_one_agent_fixes_and_another_challenges",
     "adapters/agents/test_whole_run_trouble.py[gemini",
+    "adapters/agents/test_whole_run_trouble.py::test_what_passes_by_itself_is_waited_for",
+    "adapters/agents/test_whole_run_trouble.py::test_when_an_agent_is_killed_the_next_one_does_its_work",
     "bench/test_lies_behaviours.py",
+    "cli/test_cli_run.py::test_the_demo_explains_itself_and_every_finding_has_an_end",
+    "hostile/test_hostile_company.py::test_many_different_runs_at_once_in_one_home",
+    "hostile/test_hostile_files.py::test_one_line_of_many_megabytes_is_bounded_everywhere",
+    "journeys/test_killed_agents.py::test_killed_at_an_event_the_run_asks_nobody_again_and_comes_to_the_same_end",
+    "tui/test_tui_steer.py::test_a_question_is_answered_in_place_and_the_run_goes_on_by_itself",
+    "tui/test_tui_steer.py::test_a_run_whose_process_was_killed_is_taken_over",
+    "tui/test_tui_text.py::test_ten_thousand_items_cost_no_more_than_a_screenful",
+    "tui/test_tui_watch.py::test_runs_are_listed_and_one_is_chosen",
 )
-"""The same stories with agents that come at little cost on top of the four that `make test` always runs: minutes, for `make soak`."""
+"""The same stories with other agents, on other surfaces or in larger numbers than `make test` tells them: minutes, for `make soak`."""
 
 
 LONG = (
@@ -250,8 +263,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     for item in items:
         name = item.path.relative_to(here).as_posix()
-        parts = {f"{name}[{part}" for part in item.name.partition("[")[2].rstrip("]").split("-")}
-        if name in SOAK or parts & set(SOAK):
+        test, _, parameters = item.name.partition("[")
+        parts = {f"{name}[{part}" for part in parameters.rstrip("]").split("-")}
+        if {name, f"{name}::{test}", *parts} & set(SOAK):
             item.add_marker(pytest.mark.soak)
         elif not kinds & {mark.name for mark in item.iter_markers()}:
             item.add_marker(next(kind for start, kind in KINDS.items() if name.startswith(start)))
