@@ -45,7 +45,6 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     trees = WorkTrees(workshop)
     artifacts = FolderArtifacts(folder)
     agents = RunAgents(started.crew, settings, folder, artifacts, run.usage)
-    files = dict(zip(started.documents, started.document_files, strict=True))
     hidden = (workshop.folder.parents[1],)
     kit = Kit(checkout=checkout)
     # Those the run began with: one that is not installed any more reports that.
@@ -59,11 +58,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         undeclared=undeclared_analyzers(settings.analyzers),
         files_seen=partial(list_files_seen, analyzers),
         unreviewed=settings.analyzers.unreviewed,
-        documents={
-            name: FindingsDocument.open(folder / files[name], name=name)
-            for name in files
-            if name not in run.reviewing.reviews
-        },
+        documents=_open_documents(run, started, folder),
         fixers={"edits": EditFixer(suppressions)},
         checks=LocalCheckRunner(checkout, hidden=hidden, protected=settings.protected),
         tracker=make_tracker(loaded, workshop),
@@ -81,3 +76,12 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
             checkout, checks=started.checks, hidden=hidden, protected=settings.protected
         ),
     )
+
+
+def _open_documents(run: Run, started: Started, folder: Path) -> dict[str, FindingsDocument]:
+    files = dict(zip(started.documents, started.document_files, strict=True))
+    return {
+        name: FindingsDocument.open(folder / file, name=name)
+        for name, file in files.items()
+        if name not in run.reviewing.reviews
+    }

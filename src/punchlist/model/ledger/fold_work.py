@@ -30,13 +30,7 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             examined = {**run.work.examined, event.batch: event}
             return replace(run, work=replace(run.work, examined=examined))
         case ev.Challenged():
-            work = replace(run.work, challenged=event, contested={})
-            scores = run.by_item.scores | lowest_scores(event.scores)
-            absent = {event.agent: event.failed} if event.failed else {}
-            absent_judges = {**run.checks.absent_judges, **absent}
-            checks = replace(run.checks, absent_judges=absent_judges)
-            by_item = replace(run.by_item, scores=scores)
-            return replace(run, work=work, by_item=by_item, checks=checks)
+            return _challenged(run, event)
         case ev.Consolidated():
             return _consolidated(run, event)
         case ev.Planned():
@@ -52,9 +46,7 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             flaky = run.checks.flaky.union(*(verdict.flaky for verdict in event.verdicts))
             return replace(run, checks=replace(run.checks, flaky=flaky))
         case ev.Verified():
-            noise = run.checks.noise or event.noise
-            checks = replace(run.checks, unverified=event.unverified, noise=noise)
-            return replace(run, work=replace(run.work, verified=event), checks=checks)
+            return _verified(run, event)
         case ev.Committed():
             return _committed(run, event)
         case ev.Published():
@@ -72,6 +64,20 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             return replace(run, filing=filing)
         case _:
             assert_never(event)
+
+
+def _challenged(run: Run, event: ev.Challenged) -> Run:
+    work = replace(run.work, challenged=event, contested={})
+    by_item = replace(run.by_item, scores=run.by_item.scores | lowest_scores(event.scores))
+    absent = {event.agent: event.failed} if event.failed else {}
+    checks = replace(run.checks, absent_judges={**run.checks.absent_judges, **absent})
+    return replace(run, work=work, by_item=by_item, checks=checks)
+
+
+def _verified(run: Run, event: ev.Verified) -> Run:
+    noise = run.checks.noise or event.noise
+    checks = replace(run.checks, unverified=event.unverified, noise=noise)
+    return replace(run, work=replace(run.work, verified=event), checks=checks)
 
 
 def _reviewed(run: Run, event: ev.Reviewed) -> Run:
