@@ -155,7 +155,7 @@ def _describe_run(run: Run) -> ReportedRun:
         started_at=datetime.fromtimestamp(run.started_at, UTC).isoformat(timespec="seconds"),
         seconds=round(run.active, 3),
         branch=run.landing.branch,
-        tip=run.landing.tip,
+        tip=run.landing.shown_tip,
         ended=bool(run.ended),
         halted=run.halted,
         interrupted=run.interrupted,

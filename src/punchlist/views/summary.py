@@ -93,7 +93,7 @@ def _item_numbers(run: Run) -> Numbers:
         filed=tally[Status.FILED],
         dismissed=tally[Status.DISMISSED],
         left=sum(count for status, count in tally.items() if status not in ENDED),
-        commits=len(run.landing.landed),
+        commits=len(run.landing.commits),
         check_runs=run.usage.checks,
         made=sum(item.made for item in run.in_scope),
         made_fixed=sum(item.made and item.status is Status.FIXED for item in run.in_scope),

@@ -69,6 +69,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             same_agents=self.same_agents,
             specification=self.specification,
             notes=self.user_notes,
+            commits=self.loaded.settings.commits,
         )
 
     def fingerprint(self, repository: str) -> str:

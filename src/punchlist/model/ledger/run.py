@@ -131,8 +131,24 @@ class Landing(Struct, frozen=True, kw_only=True):
     """Why a git hook of the repository was not run."""
     published: str = ""
     """The tip as the user's repository has it."""
+    arranged: str = ""
+    """The tip with commits grouped as the settings say; `source` is the proven commit like it."""
+    source: str = ""
+    shown: dict[str, str] = {}
+    """By proven commit: the commit on the run's branch that contains it, if that is another."""
     unpublished: str = ""
     """Why the user's repository lacks what landed last."""
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        """The commits on the run's branch, oldest first."""
+        named = [self.shown.get(each.commit, each.commit) for each in self.landed]
+        return tuple(dict.fromkeys(reversed(named)))[::-1]  # each comes where its last fix was
+
+    @property
+    def shown_tip(self) -> str:
+        """The tip of the run's branch as users see it."""
+        return self.arranged if self.source == self.tip else self.tip
 
 
 class Checking(Struct, frozen=True, kw_only=True):

@@ -179,13 +179,14 @@ def _describe_commits(event: ev.Committed) -> _Line:
     if event.refused:
         return _Line("a git hook refused", Tone.BAD, event.refused)
     unheard = event.unheard and f"the pre-commit hook was not run: {event.unheard}"
-    return _Line(f"{pluralize(len(event.landed), 'commit')} on {event.branch}", Tone.GOOD, unheard)
+    return _Line(f"{_count_fixes(event.landed)} on {event.branch}", Tone.GOOD, unheard)
 
 
 def _describe_branch(event: ev.Published) -> _Line:
     if event.failed:
         return _Line(f"{event.branch} could not be shown", Tone.BAD, event.failed)
-    return _Line(f"{event.branch} is in your repository")
+    commits = f", as {pluralize(len(event.commits), 'commit')}" if event.commits else ""
+    return _Line(f"{event.branch} is in your repository{commits}")
 
 
 def _describe_dismissal(event: ev.Dismissed) -> _Line:
