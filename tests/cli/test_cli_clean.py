@@ -118,13 +118,21 @@ def test_a_project_wide_tool_that_reports_a_broken_caller_in_another_file_is_hea
     assert document["exit"] == 1
 
 
-def test_what_was_there_before_is_listed_and_not_held_against_the_change(branch):
+def test_what_was_there_before_is_not_held_against_the_change_and_must_fix_is_never_clean(branch):
     old = "import os\n\n\ndef old(x):\n    return x == None\n"
     punchlist = branch({"a.py": old}, {"a.py": old + "\n\ndef new(x):\n    return x\n"})
-    ran = punchlist("review", "--set", "analyzers.select=E711,F401,F821")
-    assert ran.returncode == 0
-    assert "2 items in 1 file outside the change" in ran.stdout
+    ran = punchlist("review", "--set", "analyzers.select=F401")
+    assert ran.returncode == 0, "an unused import is minor"
+    assert "1 item in 1 file outside the change" in ran.stdout
     assert "nothing about this change" in ran.stdout
+    ran = punchlist("review", "--set", "analyzers.select=E711,F401,F821")
+    assert ran.returncode == 1
+    said = " ".join(ran.stdout.split())
+    assert "Outside the change 1 must-fix item is open: item 1." in said
+    assert "nothing about this change" in said
+    assert "clean" not in said
+    assert punchlist("dismiss", "last", "1", "--why", "it is meant").returncode == 0
+    assert punchlist.json("status", "last")["report"]["outcome"] == "clean"
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def summarize_run(run: Run) -> Summary:
     result = run_outcome(run)
     return Summary(
         outcome=result,
-        headline=_write_headline(result, numbers, run),
+        headline=f"{_write_headline(result, numbers, run)}{_describe_old(run)}",
         numbers=numbers,
         by_status=count_statuses(run.items),
         gaps=tuple(find_gaps(run)),
@@ -101,7 +101,8 @@ def _item_numbers(run: Run) -> Numbers:
 
 
 def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
-    if not numbers.in_scope and result is not RunOutcome.CLEAN:
+    old_only = result is RunOutcome.LEFTOVERS and not numbers.refused
+    if not numbers.in_scope and result is not RunOutcome.CLEAN and not old_only:
         return _describe_empty(numbers, run)
     if not numbers.in_scope:
         looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
@@ -120,6 +121,16 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     rest = [(tally[Status.FILED], "filed"), (left, "left"), (tally[Status.DISMISSED], "dismissed")]
     parts = [done, *(f"{count:,} {word}" for count, word in rest if count)]
     return f"{', '.join(parts)}.{_describe_made(numbers)}"
+
+
+def _describe_old(run: Run) -> str:
+    """Return which must-fix items outside the change are open, or ''."""
+    old = [str(item.number) for item in run.old_must_fix]
+    if not old:
+        return ""
+    named = ", ".join(old[:_NAMED]) + (", ..." if len(old) > _NAMED else "")
+    items = pluralize(len(old), "must-fix item is", "must-fix items are")
+    return f" Outside the change {items} open: {'item' if len(old) == 1 else 'items'} {named}."
 
 
 def _describe_made(numbers: Numbers) -> str:
@@ -165,7 +176,7 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
         case RunOutcome.FIXED | RunOutcome.DISMISSED:
             return apply or "nothing to do"
         case RunOutcome.LEFTOVERS:
-            rest = numbers.filed + numbers.left + numbers.refused
+            rest = numbers.filed + numbers.left + numbers.refused + len(run.old_must_fix)
             return "; ".join(filter(None, (apply, f"look at {pluralize(rest, 'unresolved item')}")))
         case RunOutcome.INCOMPLETE:
             incomplete = "this run is not complete: see what was not checked"

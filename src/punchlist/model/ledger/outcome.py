@@ -25,13 +25,15 @@ def run_outcome(run: Run) -> RunOutcome:
     if any(item.awaits_agent for item in ours):
         return RunOutcome.INCOMPLETE
     unseen = run.reviewing.unseen
-    if not ours and not run.reviewing.refused:
-        return RunOutcome.INCOMPLETE if run.overlooked or unseen else RunOutcome.CLEAN
     ends = {item.status for item in ours}
     if run.reviewing.refused or not ends <= {Status.FIXED, Status.DISMISSED}:
         return RunOutcome.LEFTOVERS
-    if unseen:
+    if unseen or (run.overlooked and not ours):
         return RunOutcome.INCOMPLETE
+    if run.old_must_fix:
+        return RunOutcome.LEFTOVERS
+    if not ours:
+        return RunOutcome.CLEAN
     return RunOutcome.FIXED if Status.FIXED in ends else RunOutcome.DISMISSED
 
 

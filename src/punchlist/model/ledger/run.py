@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.languages import UnseenFiles
+from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
@@ -269,6 +270,16 @@ class Run(Struct, frozen=True, kw_only=True):
     def left(self) -> list[Item]:
         """Unresolved items in scope."""
         return [item for item in self.in_scope if item.status not in ENDED]
+
+    @property
+    def old_must_fix(self) -> list[Item]:
+        """Unresolved items outside the change that would be must-fix inside of it."""
+        outside = (item for item in self.items.values() if not item.in_scope)
+        return [
+            item
+            for item in outside
+            if item.severity is not Severity.MINOR and item.status not in ENDED
+        ]
 
     @property
     def overlooked(self) -> list[str]:
