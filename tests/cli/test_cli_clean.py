@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -231,6 +232,23 @@ def test_a_program_that_is_not_installed_stops_the_run_at_once(
     assert f"{program} is not installed" in ran.stderr
     assert hint in ran.stderr
     assert punchlist.json("list") == []
+
+
+def test_a_missing_agent_that_is_only_a_fallback_is_named_and_stops_nothing(branch, tmp_path):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "X = 2\n"}, NOTHING)
+    settings = tmp_path / "settings.toml"
+    alone = settings.read_text()
+    settings.write_text(alone.replace('["robot"]', '["robot", "codex"]'))
+    path = "/usr/bin:/bin"
+    ran = punchlist("review", PATH=f"{Path(sys.executable).parent}:{path}")
+    said = " ".join(ran.stdout.split())
+    assert ran.returncode == 0, ran.stderr
+    assert "codex was to be asked where another agent fails, and is not installed" in said
+    assert "npm install -g @openai/codex" in said
+    settings.write_text(alone + '[role.technical]\nagents = ["codex", "robot"]\n')
+    ran = punchlist("review", PATH=path)
+    assert ran.returncode == 6, "the user named it first for this role"
+    assert "codex is not installed" in ran.stderr
 
 
 ONE_PASS = """about: no second review

@@ -192,6 +192,9 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _absent_agents(run)
     yield from _idle_checks(run)
     yield from _self_reviews(run)
+    for agent, install in sorted(run.started.missing_agents.items()):
+        what = f"{agent} was to be asked where another agent fails, and is not installed"
+        yield Gap("reviewer", what, install)
     for agent, why in run.checks.absent_judges.items():
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
         yield Gap("reviewer", what, why)

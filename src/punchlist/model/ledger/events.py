@@ -56,6 +56,8 @@ class Started(Event, frozen=True, kw_only=True):
     """Agents that punchlist does not start; each has one conversation for all its roles."""
     same_agents: dict[str, tuple[str, ...]] = {}
     """By role and agent ("challenger codex"): the fixers that are the same program and model."""
+    missing_agents: dict[str, str] = {}
+    """Agents for when others fail that were not installed, with the line that installs each."""
     specification: tuple[str, ...] = ()
     """Files that say what the change is meant to do, for reviewers that ask for them."""
     notes: str = ""
