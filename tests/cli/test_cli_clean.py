@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from needs import rarely
+
 
 @pytest.fixture
 def branch(repo, make_punchlist, tmp_path):
@@ -155,6 +157,31 @@ def test_files_that_no_reviewer_looked_at_are_named_and_the_run_is_not_clean(
     assert ran.returncode == 3
     assert "· clean" not in ran.stdout
     assert f"No reviewer looked at 1 {language} file: {path};" in " ".join(ran.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "printed", "unseen"),
+    [
+        ("", "app.js:1: wrong", ["good.py"]),
+        *rarely(("", "", ["app.js", "good.py"]), ('files = ["*.js", "*.py"]\n', "", [])),
+    ],
+)
+def test_a_tool_of_unknown_reach_counts_only_for_files_it_reports_on(
+    repo, make_punchlist, tmp_path, more, printed, unseen
+):
+    repo.commit({"good.py": "X = 1\n", "app.js": "let x = 1\n"})
+    command = json.dumps([sys.executable, "-c", f"print({printed!r})"])
+    tool = (
+        f'[analyzers]\nenabled = ["own"]\n[[analyzers.custom]]\nname = "own"\ncommand = {command}\n'
+    )
+    (tmp_path / "settings.toml").write_text(f'{tool}severity = "minor"\n{more}')
+    punchlist = make_punchlist(repo.root)
+    punchlist.env["PUNCHLIST_CONFIG"] = str(tmp_path / "settings.toml")
+    ran = punchlist("review", "--all")
+    said = " ".join(ran.stdout.split())
+    assert [path for path in ("app.js", "good.py") if f"file: {path};" in said] == unseen
+    assert ("It is not known which files own looks at" in said) is bool(unseen)
+    assert ran.returncode == (0 if not unseen else 1 if printed else 3)
 
 
 def test_prose_and_configuration_need_no_reviewer_and_settings_leave_programs_out(

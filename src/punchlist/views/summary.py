@@ -288,6 +288,10 @@ def _unseen_files(run: Run) -> Iterator[Gap]:
         tools = f"{who}, an agent (--agent)" if who else "an agent (--agent)"
         remedy = f"{tools} or a tool of your own (analyzers.custom) can"
         yield Gap("reviewer", f"No reviewer looked at {files}", f"{named}; {remedy}")
+    for name in run.reviewing.unknown:
+        what = f"It is not known which files {name} looks at, except for those that it reports on"
+        why = "say it with `files` in its entry of analyzers.custom"
+        yield Gap("reviewer", what, why)
     if run.reviewing.left_out:
         files = pluralize(run.reviewing.left_out, "program file")
         why = "analyzers.unreviewed in the settings says so"

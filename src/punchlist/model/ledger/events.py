@@ -320,6 +320,8 @@ class Surveyed(Event, frozen=True, kw_only=True):
     unseen: tuple[UnseenFiles, ...] = ()
     left_out: int = 0
     """Files that the user's settings leave out of the review."""
+    unknown: tuple[str, ...] = ()
+    """Analyzers of which it is not known what else they looked at, if files are unseen."""
 
 
 class Reported(Event, frozen=True, kw_only=True):

@@ -55,8 +55,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
         case ev.Filed():
             return replace(run, filing=_filed(run.filing, event))
         case ev.Surveyed():
-            reviewing = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
-            return replace(run, reviewing=reviewing)
+            seen = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
+            return replace(run, reviewing=replace(seen, unknown=event.unknown))
         case ev.Reported():
             artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
             filing = replace(run.filing, artifacts=artifacts, listed=event.listed)
