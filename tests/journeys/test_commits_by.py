@@ -11,6 +11,7 @@ from punchlist.errors import UsageError
 from punchlist.model.item.batch import CommitGrouping
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Published
+from punchlist.views.report_document import make_report
 
 FILES = {
     "words/__init__.py": "",
@@ -70,6 +71,10 @@ def test_a_rule_is_one_commit_a_chain_is_one_commit_and_apply_groups_anew(place)
     assert_items_know_their_commits(run, made)
     assert len(made) == 4
     assert repo.git("rev-parse", run.landing.branch) == run.landing.shown_tip
+    report = make_report(run)
+    assert {review.commit for review in report.reviewers} == {report.run.tip}
+    refs = {each.ref for item in report.items for each in item.attempts if each.fact == "committed"}
+    assert refs == set(made)
     assert place.audit().ok
     tree = repo.git("rev-parse", f"{run.landing.branch}^{{tree}}")
     with pytest.raises(UsageError, match="nothing to group"):

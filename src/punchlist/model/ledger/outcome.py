@@ -20,8 +20,8 @@ class RunOutcome(StrEnum):
 def run_outcome(run: Run) -> RunOutcome:
     undone = run.blind or run.halted or run.trouble or run.filing.unfiled or run.filing.owed
     ours = run.in_scope
-    undone = undone or any(item.awaits_agent for item in ours)
-    if undone or not _has_full_review(run) or _has_unjudged_fixes(run):
+    absent = any(item.awaits_agent for item in ours)
+    if undone or absent or not _has_full_review(run) or _has_unjudged_fixes(run):
         return RunOutcome.INCOMPLETE
     unseen = run.reviewing.unseen
     ends = {item.status for item in ours}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.languages import UnseenFiles
@@ -10,7 +11,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
-from punchlist.model.item.item import ENDED, Item, Status
+from punchlist.model.item.item import ENDED, Attempt, Item, Status
 from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
@@ -272,6 +273,21 @@ class Run(Struct, frozen=True, kw_only=True):
     def left(self) -> list[Item]:
         """Unresolved items in scope."""
         return [item for item in self.in_scope if item.status not in ENDED]
+
+    @property
+    def shown_reviews(self) -> list[LatestReview]:
+        """The latest reviews, with the tip of the run's branch as users see it."""
+        tip, shown = self.landing.tip, self.landing.shown_tip
+        reviews = self.reviewing.reviews.values()
+        return [replace(each, commit=shown) if each.commit == tip else each for each in reviews]
+
+    def list_attempts(self, item: Item) -> tuple[Attempt, ...]:
+        """Return the item's history, with commits as they are on the run's branch."""
+        shown = self.landing.shown
+        return tuple(
+            replace(each, ref=shown[each.ref]) if each.ref in shown else each
+            for each in item.attempts
+        )
 
     @property
     def old_must_fix(self) -> list[Item]:
