@@ -110,14 +110,15 @@ class GitRepository:
                 f"{branch}: is checked out in {where}, and would change there",
                 hint="switch to another branch first",
             )
-        ours = theirs in (None, replaces)
-        if theirs and not ours and not await self._workshop.git.is_ancestor(theirs, tip):
+        replaced = theirs == replaces
+        if theirs and not replaced and not await self._workshop.git.is_ancestor(theirs, tip):
             raise RepositoryError(
                 f"{branch}: your branch of that name has commits of its own",
                 hint=f"keep yours under another name: git branch -m {branch} {branch}-mine",
             )
         ref = f"refs/heads/{branch}" if tip == made else arranged_ref(branch)
-        await fetch_refspec(self._workshop, f"+{ref}:refs/heads/{branch}", branch)
+        force = "+" if replaced else ""
+        await fetch_refspec(self._workshop, f"{force}{ref}:refs/heads/{branch}", branch)
 
     async def text(self, commit: str, path: str) -> str | None:
         entry = (await self._workshop.list_tree(commit)).get(path)
