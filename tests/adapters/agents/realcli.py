@@ -31,8 +31,7 @@ def command(kind: str) -> tuple[str, ...]:
         modules, trouble = npm.installed(HERE / "others" / "package.json")
     if not trouble:
         found = tuple(
-            node() if part == "node" else _found(modules, (part,))
-            for part in PROGRAMS[kind]
+            node() if part == "node" else _found(modules, (part,)) for part in PROGRAMS[kind]
         )
         if all(found):
             return found
