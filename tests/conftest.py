@@ -85,7 +85,8 @@ def shared_repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repo]:
 
 
 def _isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    for name in [name for name in os.environ if name.startswith(("GIT_", "XDG_", "PUNCHLIST_"))]:
+    own = ("GIT_", "XDG_", "PUNCHLIST_", "CONDA_", "VIRTUAL_ENV", "UV_PROJECT_")
+    for name in [name for name in os.environ if name.startswith(own)]:
         monkeypatch.delenv(name)
     identity = {
         f"GIT_{who}_{what}": value
@@ -202,6 +203,7 @@ SOAK = (
     "adapters/agents/test_whole_run_trouble.py::test_when_an_agent_is_killed_the_next_one_does_its_work",
     "bench/test_lies_behaviours.py",
     "cli/test_cli_run.py::test_the_demo_explains_itself_and_every_finding_has_an_end",
+    "cli/test_cli_terminal.py::test_what_the_files_name_and_python_lacks_is_offered_before_the_run_and_once",
     "hostile/test_hostile_company.py::test_many_different_runs_at_once_in_one_home",
     "hostile/test_hostile_files.py::test_one_line_of_many_megabytes_is_bounded_everywhere",
     "tui/test_tui_steer.py::test_a_question_is_answered_in_place_and_the_run_goes_on_by_itself",

@@ -2,7 +2,13 @@
 
 import pytest
 
-from punchlist.model.checks.failure_cause import find_cause, find_python, suggest_remedy
+from punchlist.model.checks.check import Check
+from punchlist.model.checks.failure_cause import (
+    MADE_BY_SETUP,
+    find_cause,
+    find_python,
+    suggest_remedy,
+)
 
 PY = ("/opt/my env/bin/python3.12", "-m", "pytest")
 
@@ -54,7 +60,16 @@ PY = ("/opt/my env/bin/python3.12", "-m", "pytest")
 def test_the_most_telling_error_is_the_cause_and_has_a_remedy(output, cause, remedy):
     assert find_cause(output) == cause
     command = PY if "'" not in remedy or "opt" in remedy else ("sh", "-c", "python -m pytest")
-    assert remedy in suggest_remedy(cause, command)
+    assert remedy in suggest_remedy(cause, Check(name="tests", command=command))
+
+
+def test_setup_is_the_remedy_where_punchlist_chose_a_python_that_lacks_a_package():
+    cause = "ModuleNotFoundError: No module named 'text_unidecode'"
+    chosen = Check(name="tests", command=PY, python_from="on PATH")
+    assert suggest_remedy(cause, chosen).startswith("`punchlist setup` makes an environment")
+    made = Check(name="tests", command=PY, python_from=MADE_BY_SETUP)
+    assert suggest_remedy(cause, made).startswith("name what is missing in the project's files")
+    assert "setup" not in suggest_remedy("SyntaxError: invalid syntax", chosen)
 
 
 @pytest.mark.parametrize(

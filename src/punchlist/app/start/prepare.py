@@ -16,6 +16,7 @@ from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
+from punchlist.app.start.environment import add_lacking, find_place
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.role_assignment import (
     assign_roles,
@@ -48,7 +49,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     settings = loaded.settings
     check_tracker_settings(loaded)
     check_agent_settings(loaded)
-    checks = await find_checks(workshop, scope.base, loaded)
+    checks = await find_checks(workshop, scope.base, loaded, head=scope.head)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     if text is not None and not trusted:
         notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
@@ -111,13 +112,18 @@ async def repository_settings(workshop: Workshop, commit: str) -> str | None:
         raise SettingsError(f"{REPOSITORY_FILE} at {commit[:10]}: not UTF-8", hint=hint) from error
 
 
-async def find_checks(workshop: Workshop, commit: str, loaded: LoadedSettings) -> tuple[Check, ...]:
-    """Return the configured checks, else those detected on the base commit."""
+async def find_checks(
+    workshop: Workshop, commit: str, loaded: LoadedSettings, *, head: str = ""
+) -> tuple[Check, ...]:
+    """Return the configured checks, else those detected on the base commit; an environment that
+    was made for `head` is preferred to one for the base.
+    """
     configured = loaded.settings.build_checks(loaded.origins.get("checks", ""))
     if configured or not loaded.settings.detect_checks:
         return configured
+    place = await find_place(workshop, filter(None, (head, commit)))
     async with WorkTrees(workshop).open_tree(commit) as tree:
-        return await detect(tree, workshop.checkout.root)
+        return await add_lacking(workshop, commit, await detect(tree, place))
 
 
 def _find_permission(

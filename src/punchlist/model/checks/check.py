@@ -30,6 +30,10 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """For JUNIT: the file the runner writes, relative to the root."""
     origin: str = ""
     """Where the command comes from: a settings file, or what it was detected by."""
+    python_from: str = ""
+    """Where the Python was found that it was detected with."""
+    lacks: tuple[str, ...] = ()
+    """Packages that the project's files name and that Python does not have."""
 
 
 class TestOutcome(StrEnum):
