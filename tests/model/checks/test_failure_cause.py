@@ -6,6 +6,7 @@ from punchlist.model.checks.check import Check
 from punchlist.model.checks.failure_cause import (
     MADE_BY_SETUP,
     find_cause,
+    find_outside_cause,
     find_python,
     suggest_remedy,
 )
@@ -78,3 +79,24 @@ def test_setup_is_the_remedy_where_punchlist_chose_a_python_that_lacks_a_package
 )
 def test_the_python_of_a_command_is_the_one_it_names(command, python):
     assert find_python(command) == python
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        ("E   ModuleNotFoundError: No module named 'numpy'", "a module is not installed"),
+        ("ModuleNotFoundError: No module named 'app.new'", ""),
+        ("E   fixture 'mocker' not found", "a fixture is not installed"),
+        ("requests.ConnectionError: Failed to resolve 'a.b'", "the network cannot be reached from here"),
+        ("OSError: [Errno 101] Network is unreachable", "the network cannot be reached from here"),
+        ("ConnectionRefusedError: [Errno 111] Connection refused", ""),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/x/tests/a.json'", "a file of the tests is missing"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'out.txt'", ""),
+        ("in _execute_child\nFileNotFoundError: [Errno 2] No such file or directory: 'pandoc'", "a program is not installed"),
+        ("socket.gaierror: x\nDuring handling of the above exception, another exception occurred:\nTypeError", ""),
+        ("E   assert 3 == 4", ""),
+    ],
+)  # fmt: skip
+def test_what_is_missing_around_the_code_is_told_from_what_the_code_does(failure, expected):
+    said = find_outside_cause(failure, lambda name: name == "app", lambda path: "/tests/" in path)
+    assert said == expected

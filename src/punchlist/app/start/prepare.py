@@ -1,6 +1,5 @@
 """Decide everything about a run before it begins; nothing is written."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -29,7 +28,8 @@ from punchlist.app.start.role_assignment import (
 from punchlist.app.start.tracker import check_tracker_settings
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.checks.check import Check
-from punchlist.model.checks.protected import Protected, matches_any
+from punchlist.model.checks.check_files import find_check_files
+from punchlist.model.checks.protected import Protected, matches_any, protect_files
 from punchlist.model.patch.change import Change
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, load_settings
@@ -55,10 +55,11 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
+    checks = await _name_check_files(checks, workshop, scope.base)
+    notes += await _note_check_files(checks, workshop, scope, settings.protected)
     workflow = load_workflow(request.workflow or settings.workflow)
-    tools: Iterable[str] = ()
-    if uses_analyzers(workflow):
-        tools = build_analyzers(settings.analyzers, Kit(checkout=workshop.checkout.root))
+    kit = Kit(checkout=workshop.checkout.root)
+    tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(workflow) else {}
     named = assign_roles(workflow, settings)
     missing = find_missing_fallbacks(named, settings)
     crew = {
@@ -83,10 +84,15 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         user_notes=request.notes,
     )
     check_agents(crew, settings, session.home)
-    if not ready.reviewers and not ready.documents and crew.keys().isdisjoint(REVIEWERS):
+    _require_reviewer(ready)
+    return ready
+
+
+def _require_reviewer(ready: Prepared) -> None:
+    """Raise SettingsError if the run would have no reviewer."""
+    if not ready.reviewers and not ready.documents and ready.crew.keys().isdisjoint(REVIEWERS):
         none = "no analyzer is enabled and no findings were given: there is no reviewer"
         raise SettingsError(none, hint="punchlist doctor")
-    return ready
 
 
 async def _expand_paths(named: tuple[str, ...], workshop: Workshop, head: str) -> tuple[str, ...]:
@@ -124,6 +130,27 @@ async def find_checks(
     place = await find_place(workshop, filter(None, (head, commit)))
     async with WorkTrees(workshop).open_tree(commit) as tree:
         return await add_lacking(workshop, commit, await detect(tree, place))
+
+
+async def _name_check_files(
+    checks: tuple[Check, ...], workshop: Workshop, commit: str
+) -> tuple[Check, ...]:
+    """Return the checks with the project's files that define them."""
+    listing = await workshop.list_tree(commit) if checks else {}
+
+    async def read(path: str) -> str:
+        return (await workshop.checkout.read_file(commit, path) or b"").decode(errors="replace")
+
+    named = [await find_check_files(check, listing.keys(), read) for check in checks]
+    return tuple(replace(check, files=files) for check, files in zip(checks, named, strict=True))
+
+
+async def _note_check_files(
+    checks: tuple[Check, ...], workshop: Workshop, scope: Change, protected: Protected
+) -> list[str]:
+    """Return a note on files that define checks, are not protected otherwise, and are changed."""
+    own = {path for check in checks for path in check.files if not protected.holds(path)}
+    return await _note_configuration(workshop, scope, protect_files(Protected((), ()), own))
 
 
 def _find_permission(

@@ -34,6 +34,8 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where the Python was found that it was detected with."""
     lacks: tuple[str, ...] = ()
     """Packages that the project's files name and that Python does not have."""
+    files: tuple[str, ...] = ()
+    """The project's files that define it; fixers may not change them."""
 
 
 class TestOutcome(StrEnum):
@@ -55,6 +57,8 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trouble: str = ""
     unloaded: tuple[str, ...] = ()
     """Those of `tests` that are no tests: files or modules that could not be imported."""
+    failures: dict[str, str] = {}
+    """How failing tests failed, in the runner's words, where it tells."""
     loads: Loads = Loads()
     """Known for whole runs only."""
 

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 
 from punchlist.model.checks.check import Check
@@ -28,6 +28,41 @@ _NODE_LACKS = re.compile(r"Cannot find (?:module|package)")
 _NO_PROGRAM = re.compile(r"not found$")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LONGEST = 300
+
+
+_NESTED = "During handling of the above exception, another exception occurred"
+_NO_FIXTURE = re.compile(r"fixture '\w+' not found")
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+_NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] [^:\n]*: '([^'\n]+)'")
+_UNREACHABLE = re.compile(
+    r"gaierror|getaddrinfo (?:failed|ENOTFOUND|EAI_AGAIN)|Name or service not known|nodename nor"
+    r" servname|Temporary failure in name resolution|Network is unreachable|No route to host"
+    r"|Failed to resolve '|ENETUNREACH"
+)
+_STARTS_PROGRAM = "_execute_child"
+
+
+def find_outside_cause(
+    failure: str, is_own: Callable[[str], bool], is_test_file: Callable[[str], bool]
+) -> str:
+    """Return what is missing around the code so that a test fails, whatever the code does, or ''.
+
+    `is_own`: whether the project has a module of this name. `is_test_file`: whether a path is one
+    of the files that belong to the tests.
+    """
+    last = failure.rpartition(_NESTED)[2]
+    if _NO_FIXTURE.search(last):
+        return "a fixture is not installed"
+    if any(not is_own(name) for name in _NO_MODULE.findall(last)):
+        return "a module is not installed"
+    if _UNREACHABLE.search(last):
+        return "the network cannot be reached from here"
+    for path in _NO_FILE.findall(last):
+        if _STARTS_PROGRAM in last and "/" not in path:
+            return "a program is not installed"
+        if is_test_file(path):
+            return "a file of the tests is missing"
+    return ""
 
 
 def find_cause(output: str) -> str:
