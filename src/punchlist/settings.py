@@ -82,6 +82,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """What must stay green; given here, nothing is looked for."""
     detect_checks: bool = True
     """Whether checks are looked for where none are given."""
+    detect_gates: bool = True
+    """Whether linters, formatters and doctests that are green on the base must stay green."""
     limits: LimitSettings = LimitSettings()
     protect: ProtectSettings = ProtectSettings()
     track: TrackSettings = TrackSettings()

@@ -3,7 +3,7 @@
 import configparser
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -23,20 +23,23 @@ _LOCKS = {"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}
 _PROBE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 
 
-async def detect(tree: Tree, checkout: Path) -> tuple[Check, ...]:
+async def detect(tree: Tree, checkout: Path, *, pytest_in: str = "") -> tuple[Check, ...]:
     """Return the most direct check per language; tox, nox and make only if there is none.
 
     Files are read from the tree; the checkout gives its Python environment, unless git tracks it.
+    `pytest_in`: the file in which the project runs pytest, if that is known.
     """
     files = tuple(tree.files())
-    direct = [*await _detect_python(tree, files, checkout), *_detect_manifests(tree, files)]
+    origin = _find_pytest_config(tree, files) or pytest_in
+    direct = [*await _detect_python(tree, files, checkout, origin), *_detect_manifests(tree, files)]
     return tuple(direct or _detect_indirect(tree, files))
 
 
-async def _detect_python(tree: Tree, files: tuple[str, ...], checkout: Path) -> list[Check]:
-    tests = [path for path in files if _is_test(path)]
+async def _detect_python(
+    tree: Tree, files: tuple[str, ...], checkout: Path, origin: str
+) -> list[Check]:
+    tests = [path for path in files if is_test(path)]
     texts = [text for path in tests[:200] if (text := tree.text(path)) is not None]
-    origin = _find_pytest_config(tree, files)
     for_pytest = origin or any("pytest" in text for text in texts)
     pythons = _list_pythons(files, checkout)
     found = await _find_pytest_python(pythons) if tests or origin else None
@@ -91,12 +94,16 @@ def _detect_manifests(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
     """Yield the checks of languages whose manifest defines how to test."""
     script = _read_npm_script(tree.text("package.json"))
     if script and _PLACEHOLDER not in script:
-        manager = next((tool for tool, lock in _LOCKS.items() if lock in files), "npm")
+        manager = find_package_manager(files)
         yield from _check_if_installed("npm", (manager, "test"), "package.json scripts.test")
     if "Cargo.toml" in files:
         yield from _check_if_installed("cargo", ("cargo", "test"), "Cargo.toml")
     if "go.mod" in files:
         yield from _check_if_installed("go", ("go", "test", "./..."), "go.mod")
+
+
+def find_package_manager(files: Sequence[str]) -> str:
+    return next((tool for tool, lock in _LOCKS.items() if lock in files), "npm")
 
 
 def _detect_indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
@@ -120,7 +127,7 @@ def _make_check(name: str, command: tuple[str, ...], kind: CheckKind, origin: st
     return Check(name=name, command=command, kind=kind, origin=f"detected by {origin}")
 
 
-def _is_test(path: str) -> bool:
+def is_test(path: str) -> bool:
     name = PurePosixPath(path).name
     return name.endswith(".py") and (
         name.startswith("test_") or name.endswith("_test.py") or name == "tests.py"

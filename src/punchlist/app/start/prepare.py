@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.checks import detect
+from punchlist.adapters.checks import FoundChecks, find_project_checks
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
@@ -47,8 +47,10 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     settings = loaded.settings
     check_tracker_settings(loaded)
     check_agent_settings(loaded)
-    checks = await find_checks(workshop, scope.base, loaded)
+    found = await find_checks(workshop, scope.base, loaded)
+    checks = found.checks
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
+    notes += found.left_out
     if text is not None and not trusted:
         notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
@@ -104,13 +106,15 @@ async def repository_settings(workshop: Workshop, commit: str) -> str | None:
         raise SettingsError(f"{REPOSITORY_FILE} at {commit[:10]}: not UTF-8", hint=hint) from error
 
 
-async def find_checks(workshop: Workshop, commit: str, loaded: LoadedSettings) -> tuple[Check, ...]:
+async def find_checks(workshop: Workshop, commit: str, loaded: LoadedSettings) -> FoundChecks:
     """Return the configured checks, else those detected on the base commit."""
-    configured = loaded.settings.build_checks(loaded.origins.get("checks", ""))
-    if configured or not loaded.settings.detect_checks:
-        return configured
+    settings = loaded.settings
+    configured = settings.build_checks(loaded.origins.get("checks", ""))
+    if configured or not settings.detect_checks:
+        return FoundChecks(configured)
     async with WorkTrees(workshop).open_tree(commit) as tree:
-        return await detect(tree, workshop.checkout.root)
+        root = workshop.checkout.root
+        return await find_project_checks(tree, root, gates=settings.detect_gates)
 
 
 def _find_permission(

@@ -198,6 +198,8 @@ class Baselined(Event, frozen=True, kw_only=True):
     """What the user can do so that the check can judge."""
     lines_unknown: str = ""
     """Why it is not known which lines the check executes."""
+    gate: bool = False
+    """It proves nothing; if it is green on the base it must stay green."""
 
 
 class Rechecked(Event, frozen=True, kw_only=True):

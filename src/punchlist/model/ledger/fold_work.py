@@ -10,7 +10,14 @@ from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact
 from punchlist.model.item.score import lowest_scores
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.run import FilingRecord, LatestReview, Reviewing, RoundWork, Run
+from punchlist.model.ledger.run import (
+    Checking,
+    FilingRecord,
+    LatestReview,
+    Reviewing,
+    RoundWork,
+    Run,
+)
 from punchlist.model.patch.hunk import Diff
 
 
@@ -38,8 +45,7 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
         case ev.Attempted():
             return _attempted(run, event)
         case ev.Baselined():
-            baselines = {**run.checks.baselines, event.check: event}
-            return replace(run, checks=replace(run.checks, baselines=baselines))
+            return replace(run, checks=_add_baseline(run.checks, event))
         case ev.Rechecked():
             return _rechecked(run, event)
         case ev.Tried():
@@ -64,6 +70,12 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             return replace(run, filing=filing)
         case _:
             assert_never(event)
+
+
+def _add_baseline(known: Checking, event: ev.Baselined) -> Checking:
+    if event.gate:
+        return replace(known, gates={**known.gates, event.check: event})
+    return replace(known, baselines={**known.baselines, event.check: event})
 
 
 def _challenged(run: Run, event: ev.Challenged) -> Run:

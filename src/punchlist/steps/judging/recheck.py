@@ -18,6 +18,7 @@ from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.judging.causes import Name, find_causes
 from punchlist.steps.judging.cures import find_cured
+from punchlist.steps.judging.gates.culprits import find_gate_culprits
 from punchlist.steps.judging.refutations import recall_refutations
 from punchlist.steps.judging.silence import Look, look_without_suppressions
 from punchlist.steps.support.project_context import select_files
@@ -45,6 +46,7 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     follow: dict[int, tuple[str, ...]] = {}
     unproven: dict[str, str] = {}
     settled: set[Name] = set()
+    runs = 0
     for turn in range(TURNS + 2):
         findings, looks = await _run_analyzers(left, run, world)
         seen = RecheckDiff(run, left, before, findings)
@@ -61,6 +63,9 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
             )
             guilty, unproven = silence.hiding, silence.unproven
         if not guilty:
+            gates = await find_gate_culprits(left, run, world)
+            guilty, runs = gates.refused, runs + gates.runs
+        if not guilty:
             break
         failed |= guilty
         left = [batch for batch in left if batch.number not in guilty]
@@ -73,7 +78,7 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
         failed=failed,
         followed_by=follow,
         unproven=unproven,
-        usage=Usage(seconds=world.clock() - began),
+        usage=Usage(seconds=world.clock() - began, checks=runs),
     )
 
 
