@@ -209,7 +209,7 @@ class Doctest(Pytest):
             if not _TESTS.holds(path) and _has_examples(session.root / path)
         ]
         command = super().build_command(replace(session, only=tuple(examples[: self._MOST])))
-        return command if examples else [*command, "--ignore=."]
+        return command if examples else [*command, "--ignore-glob=*"]
 
 
 class Gate:

@@ -16,7 +16,6 @@ LOOKS = 100
 _SHOWN = 300
 _ELSEWHERE = ""
 """Stands for a red gate that names no file."""
-_UNKNOWN = "a gate is red with it, and which fix causes that was not found"
 _LATE = f" (not cleared within {LOOKS} looks)"
 
 
@@ -62,15 +61,18 @@ class _GateSearch:
         self._run, self._world = run, world
         self._looks = 0
         self.gates = usable_gates(run)
+        self._red: Sequence[Check] = ()
         self.runs = 0
 
-    async def look(self, batches: Sequence[Batch]) -> dict[str, str]:
-        """Return by red file what the gates say with these fixes in."""
+    async def look(
+        self, batches: Sequence[Batch], gates: Sequence[Check] | None = None
+    ) -> dict[str, str]:
+        """Return by red file what the gates, or some of them, say with these fixes in."""
         self._looks += 1
-        red: dict[str, str] = {}
-        for gate in self.gates:
-            red = {**await self._run_gate(gate, batches), **red}
-        return red
+        said = {gate: await self._run_gate(gate, batches) for gate in gates or self.gates}
+        if gates is None:
+            self._red = [gate for gate, red in said.items() if red]
+        return {path: why for red in reversed(said.values()) for path, why in red.items()}
 
     async def _run_gate(self, gate: Check, batches: Sequence[Batch]) -> dict[str, str]:
         patches = [self._run.work.patches[batch.number] for batch in batches]
@@ -113,15 +115,14 @@ class _GateSearch:
                     del searches[part]
             if kept:
                 numbers = settled.union(*kept.values())
-                now = await self.look([batch for batch in left if batch.number in numbers])
-            for part, tried in kept.items():
+                tried = [batch for batch in left if batch.number in numbers]
+                now = await self.look(tried, self._red)
+            for part, suspects in kept.items():
                 found = part.find_red(now)
                 green[part] = not found
-                said |= dict.fromkeys(tried, now[found[0]]) if found else {}
-        unclear = [number for part in searches for number in part.numbers]
-        if self._looks >= LOOKS:
-            unclear += settled
-        return refused | {number: f"{said.get(number, _UNKNOWN)}{_LATE}" for number in unclear}
+                said |= dict.fromkeys(suspects, now[found[0]]) if found else {}
+        unclear = (number for part in searches for number in part.numbers)
+        return refused | {number: f"{said[number]}{_LATE}" for number in unclear}
 
 
 def _describe(path: str, result: CheckResult, verdict: CheckVerdict) -> str:
