@@ -1,6 +1,7 @@
 """Linters, formatters and doctests that are green on the base stay green, and prove nothing."""
 
 import pytest
+from msgspec.structs import replace
 from scripted import CHECK, MAJOR, MINOR, Judge, Words
 
 from punchlist.model.checks.check import Check, CheckKind, CheckResult
@@ -11,20 +12,24 @@ from punchlist.views.summary import find_gaps
 
 GATE = Check(name="style", command=("style",), kind=CheckKind.GATE)
 EXAMPLES = Check(name="doctest", command=("doctest",), kind=CheckKind.DOCTEST)
+REPAIR = ("style", "--write")
 CODE = "x = bad\ny = poor\n"
 
 
 class Gates(Judge):
     """A judge with gates: `red` says by check which files, or doctests, are red in a tree."""
 
-    def __init__(self, **red) -> None:
+    def __init__(self, neat=str, **red) -> None:
         super().__init__()
+        self.neat = neat
         self.red = red
 
     async def run(self, check, tree, *, only=()):
         if not check.is_gate:
             return await super().run(check, tree, only=only)
         self.runs.append(check.name)
+        if check.command == REPAIR:
+            tree.texts.update({path: self.neat(text) for path, text in tree.texts.items()})
         red = set(self.red[check.name](tree.texts))
         every = {f"{path}::example" for path in tree.texts} if check is EXAMPLES else red
         wanted = [test for test in every if not only or test in only]
@@ -112,3 +117,28 @@ def test_what_is_red_only_once_is_held_against_no_fix(bench):
     looks = iter([[], ["a.py"], [], []])
     run = bench({"a.py": CODE}, GATE, style=lambda _: next(looks, [])).run()
     assert set(statuses(run).values()) == {Status.FIXED}
+
+
+def test_what_a_formatter_can_format_lands_formatted(bench):
+    gate = replace(GATE, repair=REPAIR)
+    bench = bench(
+        {"a.py": "x = poor ;\ny = bad ;\nz = poor ;\n", "b.py": "w = bad ;\n"},
+        gate,
+        style=lambda texts: [path for path, text in texts.items() if "rich ;" in text],
+        neat=lambda text: text.replace("rich ;", "rich;"),
+    )
+    run = bench.run()
+    assert set(statuses(run).values()) == {Status.FIXED}
+    assert bench.git.commits[run.landing.tip] == {
+        "a.py": "x = rich;\ny = good ;\nz = rich;\n",
+        "b.py": "w = good ;\n",
+    }
+    first = next(item for item in run.items.values() if item.lead.rule == "poor")
+    assert run.by_item.diffs[first.number].hunks[0].lines[:2] == ("-x = poor ;", "+x = rich;")
+    assert bench.audit(run.id).ok
+
+
+def test_a_formatter_that_does_not_help_lets_the_culprits_be_found(bench):
+    gate = replace(GATE, repair=REPAIR)
+    bench = bench({"a.py": CODE}, gate, style=find_rich, neat=lambda text: text.replace(" ", ""))
+    assert statuses(bench.run()) == {("a.py", 1): Status.FIXED, ("a.py", 2): Status.FILED}

@@ -48,4 +48,5 @@ def format_headline(finding: Finding) -> str:
 
 
 def format_check(check: Check) -> str:
-    return f"{one_line(' '.join(check.command))}   ({one_line(check.origin)})"
+    repair = f"; to format: {' '.join(check.repair)}" if check.repair else ""
+    return f"{one_line(' '.join(check.command))}   ({one_line(check.origin + repair)})"

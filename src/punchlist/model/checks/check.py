@@ -33,6 +33,8 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """For JUNIT: the file the runner writes, relative to the root."""
     origin: str = ""
     """Where the command comes from: a settings file, or what it was detected by."""
+    repair: tuple[str, ...] = ()
+    """For a GATE that is a formatter: the command that formats the files."""
 
     @property
     def is_gate(self) -> bool:

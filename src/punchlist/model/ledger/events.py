@@ -213,6 +213,10 @@ class Rechecked(Event, frozen=True, kw_only=True):
     """By batch: the lesser findings it causes, which have a fix of their own."""
     unproven: dict[str, str] = {}
     """By analyzer: why its silence about an agent's fix is no proof."""
+    formatted: dict[int, Patch] = {}
+    """By batch: its patch, with what the project's formatters change after it."""
+    hunks: dict[int, tuple[Hunk, ...]] = {}
+    """These patches as people read them."""
 
 
 class Examined(Event, frozen=True, kw_only=True):

@@ -215,7 +215,17 @@ def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Dif
 def _rechecked(run: Run, event: ev.Rechecked) -> Run:
     unproven = {**run.reviewing.unproven, **event.unproven}
     reviewing = replace(run.reviewing, unproven=unproven)
-    return replace(run, work=replace(run.work, rechecked=event), reviewing=reviewing)
+    patches = {**run.work.patches, **event.formatted}
+    shown = {
+        item: replace(run.by_item.diffs[item], hunks=hunks)
+        for number, hunks in event.hunks.items()
+        for item in run.work.batches[number].items
+        if (known := run.by_item.diffs.get(item))
+        and (known.batch, known.dropped) == (number, False)
+    }
+    by_item = replace(run.by_item, diffs={**run.by_item.diffs, **shown})
+    work = replace(run.work, rechecked=event, patches=patches)
+    return replace(run, work=work, reviewing=reviewing, by_item=by_item)
 
 
 def _committed(run: Run, event: ev.Committed) -> Run:

@@ -160,7 +160,8 @@ def _find_gates(
                 why = f"is not run: {gate.missing} is not installed"
                 notes[f"`{tool.text}` ({tool.origin}) {why}"] = None
             elif gate.command not in found and len(found) < _MOST:
-                found[gate.command] = _make_check(gate.name, gate.command, tool.origin, found)
+                check = _make_check(gate.name, gate.command, tool.origin, found)
+                found[gate.command] = replace(check, repair=gate.repair)
     for name, text in read_package_scripts(tree).items():
         command = _choose_script(name, text, seen, tree)
         if command and modules.is_dir():

@@ -17,6 +17,8 @@ class _Gate(Struct, frozen=True):
     writes: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     looks: tuple[str, ...] = ()
+    formats: bool = False
+    """Whether it can make itself green, and changes nothing but the layout."""
 
 
 _READER = _Gate()
@@ -26,22 +28,26 @@ _GATES: dict[str, _Gate] = {
         interrogate vulture bandit rstcheck shellcheck yamllint standard xo markdownlint""".split(),
         _READER,
     ),
-    "black": _Gate(check=("--check",), looks=("--check",)),
-    "isort": _Gate(check=("--check-only",), looks=("--check", "--check-only", "-c")),
+    "black": _Gate(check=("--check",), looks=("--check",), formats=True),
+    "isort": _Gate(check=("--check-only",), looks=("--check", "--check-only", "-c"), formats=True),
     "ruff check": _Gate(writes=("--fix", "--fix-only", "--unsafe-fixes", "--exit-zero")),
-    "ruff format": _Gate(check=("--check",), looks=("--check", "--diff")),
-    "autopep8": _Gate(("-i", "--in-place"), ("--exit-code", "--diff"), ("--exit-code",)),
-    "yapf": _Gate(("-i", "--in-place"), ("--diff",), ("-d", "--diff")),
-    "docformatter": _Gate(("-i", "--in-place"), ("--check",), ("-c", "--check")),
+    "ruff format": _Gate(check=("--check",), looks=("--check", "--diff"), formats=True),
+    "autopep8": _Gate(
+        ("-i", "--in-place"), ("--exit-code", "--diff"), ("--exit-code",), formats=True
+    ),
+    "yapf": _Gate(("-i", "--in-place"), ("--diff",), ("-d", "--diff"), formats=True),
+    "docformatter": _Gate(("-i", "--in-place"), ("--check",), ("-c", "--check"), formats=True),
     "autoflake": _Gate(("-i", "--in-place"), ("--check",), ("-c", "--check", "-cd")),
     "eslint": _Gate(("--fix",)),
     "stylelint": _Gate(("--fix",)),
-    "prettier": _Gate(("--write", "-w"), ("--check",), ("-c", "--check", "-l", "--list-different")),
+    "prettier": _Gate(
+        ("--write", "-w"), ("--check",), ("-c", "--check", "-l", "--list-different"), formats=True
+    ),
     "tsc": _Gate(check=("--noEmit",), looks=("--noEmit",)),
     "biome check": _Gate(("--write", "--apply", "--fix")),
     "biome ci": _READER,
     "biome lint": _Gate(("--write", "--apply", "--fix")),
-    "cargo fmt": _Gate(check=("--check",), looks=("--check",)),
+    "cargo fmt": _Gate(check=("--check",), looks=("--check",), formats=True),
     "cargo clippy": _Gate(("--fix",)),
     "go vet": _READER,
     "golangci-lint run": _Gate(("--fix",)),
@@ -56,6 +62,7 @@ class GateCommand(Struct, frozen=True):
 
     name: str
     command: tuple[str, ...] = ()
+    repair: tuple[str, ...] = ()
     missing: str = ""
 
 
@@ -91,4 +98,7 @@ def make_gate(tool: Tool, folders: Sequence[Path]) -> GateCommand:
     program = next((str(path) for path in beside if path.exists()), None) or which(tool.name)
     if program is None:
         return GateCommand(name, missing=tool.name)
-    return GateCommand(name, (program, *words))
+    quiet = {*gate.looks, *gate.check, "--diff", "-d"}
+    plain = [word for word in kept if word not in quiet]
+    repair = (program, *plain[:at], *gate.writes[:1], *plain[at:]) if gate.formats else ()
+    return GateCommand(name, (program, *words), repair)

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from punchlist.model.checks.check import Check, CheckResult, CheckVerdict, compare_results
 from punchlist.model.checks.group_testing import split_culprits
 from punchlist.model.item.batch import Batch
 from punchlist.model.ledger.run import Run
+from punchlist.model.patch.patch import Patch
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import check_view, load_baseline, usable_gates
+from punchlist.steps.judging.gates.formatting import format_patches
 
 LOOKS = 100
 """Looks that one search may take; what is not cleared by then is refused."""
@@ -20,10 +23,13 @@ _LATE = f" (not cleared within {LOOKS} looks)"
 
 
 class GateCulprits(NamedTuple):
-    """By batch, why it is refused; and the number of gate runs."""
+    """By batch, why it is refused, or its patch with what formatters change after it; and the
+    number of gate runs.
+    """
 
     refused: dict[int, str]
     runs: int
+    formatted: Mapping[int, Patch] = MappingProxyType({})
 
 
 class _Part(NamedTuple):
@@ -36,8 +42,12 @@ class _Part(NamedTuple):
         return [path for path in red if self.paths is None or path in self.paths]
 
 
-async def find_gate_culprits(batches: Sequence[Batch], run: Run, world: World) -> GateCulprits:
-    """Return the batches that turn a gate red; the others were seen green together."""
+async def judge_by_gates(
+    batches: Sequence[Batch], run: Run, world: World, *, may_format: bool
+) -> GateCulprits:
+    """Return the batches that turn a gate red; the others were seen green together. Where a
+    formatter can make itself green, the formatted patches are returned instead, to be judged anew.
+    """
     search = _GateSearch(run, world)
     if not search.gates or not batches:
         return GateCulprits({}, 0)
@@ -47,6 +57,9 @@ async def find_gate_culprits(batches: Sequence[Batch], run: Run, world: World) -
     if red:  # what is not red again is noise
         again = await search.look(left)
         red = {path: why for path, why in again.items() if path in red}
+    formatters = [gate for gate in search.red_gates if gate.repair] if may_format else []
+    if red and (formatted := await format_patches(left, formatters, run, world)):
+        return GateCulprits({}, search.runs + len(formatters), formatted)
     while red and left:
         refused |= await search.find_culprits(left, red)
         left = [batch for batch in left if batch.number not in refused]
@@ -61,7 +74,7 @@ class _GateSearch:
         self._run, self._world = run, world
         self._looks = 0
         self.gates = usable_gates(run)
-        self._red: Sequence[Check] = ()
+        self.red_gates: Sequence[Check] = ()
         self.runs = 0
 
     async def look(
@@ -71,7 +84,7 @@ class _GateSearch:
         self._looks += 1
         said = {gate: await self._run_gate(gate, batches) for gate in gates or self.gates}
         if gates is None:
-            self._red = [gate for gate, red in said.items() if red]
+            self.red_gates = [gate for gate, red in said.items() if red]
         return {path: why for red in reversed(said.values()) for path, why in red.items()}
 
     async def _run_gate(self, gate: Check, batches: Sequence[Batch]) -> dict[str, str]:
@@ -116,7 +129,7 @@ class _GateSearch:
             if kept:
                 numbers = settled.union(*kept.values())
                 tried = [batch for batch in left if batch.number in numbers]
-                now = await self.look(tried, self._red)
+                now = await self.look(tried, self.red_gates)
             for part, suspects in kept.items():
                 found = part.find_red(now)
                 green[part] = not found
