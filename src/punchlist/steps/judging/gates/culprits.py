@@ -54,12 +54,12 @@ async def judge_by_gates(
     left = sorted(batches, key=lambda each: each.level)
     refused: dict[int, str] = {}
     red = await search.look(left)
-    if red:  # what is not red again is noise
-        again = await search.look(left)
-        red = {path: why for path, why in again.items() if path in red}
     formatters = [gate for gate in search.red_gates if gate.repair] if may_format else []
-    if red and (formatted := await format_patches(left, formatters, run, world)):
+    if formatters and (formatted := await format_patches(left, formatters, run, world)):
         return GateCulprits({}, search.runs + len(formatters), formatted)
+    if red:  # what is not red again is noise
+        again = await search.look(left, search.red_gates)
+        red = {path: why for path, why in again.items() if path in red}
     while red and left:
         refused |= await search.find_culprits(left, red)
         left = [batch for batch in left if batch.number not in refused]
