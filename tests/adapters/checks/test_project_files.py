@@ -79,7 +79,7 @@ def found(checked, tmp_path, monkeypatch):
             ("{[base]run} --ignore=tests/slow", "--strict-markers --ignore=tests/slow tests"),
             ("{envbindir}/py.test -x --tb short {env:WHERE:tests/}", "tests"),
             ("pytest --runslow --unheard=1 -p no:randomly -p xdist gone/", "--runslow -p no:randomly"),
-            ("pytest \\\n    --import-mode importlib \\\n    tests/test_app.py::test_it", "--import-mode importlib tests/test_app.py::test_it"),
+            ("pytest \\\n    --import-mode importlib \\\n    tests/test_app.py", "--import-mode importlib tests/test_app.py"),
         ),
     ],
 )  # fmt: skip

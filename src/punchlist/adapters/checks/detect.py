@@ -2,12 +2,11 @@
 
 import configparser
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
+from punchlist.adapters.checks.project_files.other_files import read_package_scripts
+from punchlist.adapters.checks.project_files.tox_files import parse_toml
 from punchlist.adapters.process.run import base_environment, run, which
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.ports.tree import Tree
@@ -54,7 +53,7 @@ async def _detect_python(
 
 def _find_pytest_config(tree: Tree, files: tuple[str, ...]) -> str:
     """Return the file that configures pytest, or ''."""
-    tool = _parse_toml(tree.text("pyproject.toml")).get("tool")
+    tool = parse_toml(tree.text("pyproject.toml")).get("tool")
     if isinstance(tool, dict) and "pytest" in tool:
         return "pyproject.toml [tool.pytest]"
     for name, section in _SECTIONS.items():
@@ -92,7 +91,7 @@ def _discovery_options(tests: list[str], files: tuple[str, ...]) -> tuple[str, .
 
 def _detect_manifests(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
     """Yield the checks of languages whose manifest defines how to test."""
-    script = _read_npm_script(tree.text("package.json"))
+    script = read_package_scripts(tree).get("test", "")
     if script and _PLACEHOLDER not in script:
         manager = find_package_manager(files)
         yield from _check_if_installed("npm", (manager, "test"), "package.json scripts.test")
@@ -145,20 +144,3 @@ def _has_section(text: str | None, section: str) -> bool:
     except configparser.Error:
         return False
     return parser.has_section(section)
-
-
-def _parse_toml(text: str | None) -> dict[str, object]:
-    try:
-        return tomllib.loads(text or "")
-    except tomllib.TOMLDecodeError:
-        return {}
-
-
-def _read_npm_script(text: str | None) -> str:
-    try:
-        manifest = msgspec.json.decode(text or "{}", type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return ""
-    scripts = manifest.get("scripts")
-    script = scripts.get("test") if isinstance(scripts, dict) else None
-    return script if isinstance(script, str) else ""

@@ -44,6 +44,7 @@ _READERS = (read_tox, read_nox, read_scripts, read_makefile, read_workflows, rea
 _SECONDS = 600
 _MOST = 12
 """Gates of one project, and commands named in one note."""
+_LONGEST = 300
 _INSTALLERS = frozenset(
     """pip uv poetry pdm tox nox hatch make npm pnpm yarn coverage codecov twine build echo cd rm
     mkdir cp mv export set source git sudo apt-get apt curl docker sphinx-build mkdocs""".split()
@@ -168,7 +169,7 @@ def _find_gates(
             found[command] = _make_check(name, command, f"package.json scripts.{name}", found)
         elif command:
             notes[f"`{text}` (package.json scripts.{name}) is not run: no node_modules"] = None
-    return list(found.values()), list(notes)
+    return list(found.values()), _shorten(notes)
 
 
 def _make_check(
@@ -222,5 +223,5 @@ def _is_judge(name: str) -> bool:
 
 def _shorten(texts: Iterable[str]) -> list[str]:
     """Return the texts once each, and how many more there are."""
-    known = list(dict.fromkeys(texts))
+    known = list(dict.fromkeys(text[:_LONGEST] for text in texts))
     return known[:_MOST] + [f"{len(known) - _MOST} more"] * (len(known) > _MOST)
