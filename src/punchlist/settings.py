@@ -32,11 +32,15 @@ class CheckSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     name: str
     command: tuple[str, ...]
     kind: CheckKind = CheckKind.PLAIN
-    """How much its runner tells: per test, per test in a file it writes, or only an exit code."""
+    """How much its runner tells: per test, per test in a file it writes, or only an exit code;
+    `gate` and `doctest` must stay green and prove nothing.
+    """
     timeout: float = 1800.0
     """Seconds that one run of it may take."""
     junit: str = ""
     """For kind `junit`: the file the runner writes, relative to the root."""
+    repair: tuple[str, ...] = ()
+    """For a formatter of kind `gate`: the command that formats the files."""
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):

@@ -58,9 +58,12 @@ def _read_template(name: str) -> str:
 
 
 def _render_check(check: Check) -> str:
-    command = ", ".join(map(_quote_text, check.command))
+    command, repair = (
+        ", ".join(map(_quote_text, words)) for words in (check.command, check.repair)
+    )
     name, kind = _quote_text(check.name), _quote_text(check.kind)
-    return f"[[checks]]\nname = {name}\ncommand = [{command}]\nkind = {kind}\n"
+    formats = f"repair = [{repair}]\n" if repair else ""
+    return f"[[checks]]\nname = {name}\ncommand = [{command}]\nkind = {kind}\n{formats}"
 
 
 def _quote_text(text: str) -> str:
