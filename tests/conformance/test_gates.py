@@ -142,3 +142,15 @@ def test_a_formatter_that_does_not_help_lets_the_culprits_be_found(bench):
     gate = replace(GATE, repair=REPAIR)
     bench = bench({"a.py": CODE}, gate, style=find_rich, neat=lambda text: text.replace(" ", ""))
     assert statuses(bench.run()) == {("a.py", 1): Status.FIXED, ("a.py", 2): Status.FILED}
+
+
+def test_what_a_fix_brings_about_and_a_gate_minds_is_fixed_with_it(make_bench):
+    words = Words(bad=(MAJOR, "good\nz = idle"), idle=(MINOR, "busy"), poor=(MINOR, "rich"))
+    bench = make_bench({"a.py": CODE, "b.py": CODE}, words)
+    bench.judge = Gates(style=lambda texts: [p for p, text in texts.items() if "idle" in text])
+    bench.checks = (CHECK, GATE)
+    run = bench.run()
+    assert set(statuses(run).values()) == {Status.FIXED}
+    fixed = "x = good\nz = busy\ny = rich\n"
+    assert bench.git.commits[run.landing.tip] == {"a.py": fixed, "b.py": fixed}
+    assert len(run.items) == 4

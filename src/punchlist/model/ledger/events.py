@@ -214,7 +214,9 @@ class Rechecked(Event, frozen=True, kw_only=True):
     unproven: dict[str, str] = {}
     """By analyzer: why its silence about an agent's fix is no proof."""
     formatted: dict[int, Patch] = {}
-    """By batch: its patch, with what the project's formatters change after it."""
+    """By batch: its patch, with what the project's formatters change after it, and with fixes of
+    what it brings about.
+    """
     hunks: dict[int, tuple[Hunk, ...]] = {}
     """These patches as people read them."""
 

@@ -13,13 +13,14 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Rechecked
 from punchlist.model.ledger.run import LatestReview, Run
+from punchlist.model.patch.adopt_edits import adopt_edits
 from punchlist.model.patch.hunk import OriginalFile, make_hunks
-from punchlist.model.patch.patch import Patch, combine_patches
+from punchlist.model.patch.patch import Patch, combine_patches, group_splices, has_overlap
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.judging.causes import Name, find_causes
-from punchlist.steps.judging.cures import find_cured
+from punchlist.steps.judging.cures import apply_fixes, find_cured
 from punchlist.steps.judging.gates.culprits import judge_by_gates
 from punchlist.steps.judging.refutations import recall_refutations
 from punchlist.steps.judging.silence import Look, look_without_suppressions
@@ -82,6 +83,7 @@ class _Looks:
         self._settled: set[Name] = set()
         self.formatted: dict[int, Patch] = {}
         self._times_formatted = 0
+        self._cured = False
         self.runs = 0
 
     async def find_guilty(self, left: Sequence[Batch], turn: int) -> dict[int, str] | None:
@@ -106,13 +108,49 @@ class _Looks:
         may_format = self._times_formatted < _FORMATS
         gates = await judge_by_gates(left, self._run, self._world, may_format=may_format)
         self.runs += gates.runs
-        if not gates.formatted:
-            return gates.refused
-        self._times_formatted += 1
-        self.formatted |= gates.formatted
-        patches = {**self._run.work.patches, **gates.formatted}
-        self._run = replace(self._run, work=replace(self._run.work, patches=patches))
-        return None
+        if gates.formatted:
+            self._times_formatted += 1
+            self._adopt(gates.formatted)
+            return None
+        cured = {} if self._cured else await self._cure(gates.refused)
+        self._adopt(cured)
+        left_red = {number: why for number, why in gates.refused.items() if number not in cured}
+        return left_red or None if cured else left_red
+
+    def _adopt(self, patches: Mapping[int, Patch]) -> None:
+        self.formatted |= patches
+        known = {**self._run.work.patches, **patches}
+        self._run = replace(self._run, work=replace(self._run.work, patches=known))
+
+    async def _cure(self, refused: Mapping[int, str]) -> dict[int, Patch]:
+        """Return the patches of tools' fixes that take over the safe fixes of what they bring
+        about, such as an import that becomes unused; done once, for fixes that gates refuse.
+        """
+        self._cured = bool(refused)
+        batches = [self._run.work.batches[number] for number in refused]
+        found = {}
+        for batch in (each for each in batches if not each.uses_agent):
+            patch = await self._add_cures(batch)
+            others = {n: each for n, each in self._run.work.patches.items() if n != batch.number}
+            spliced = group_splices(s for p in {**others, **found}.values() for s in p.splices)
+            free = all(
+                not has_overlap((*spliced.get(path, ()), *splices))
+                for path, splices in group_splices(patch.splices).items()
+            )
+            if free and patch != self._run.work.patches[batch.number]:
+                found[batch.number] = patch
+        return found
+
+    async def _add_cures(self, batch: Batch) -> Patch:
+        patch = self._run.work.patches[batch.number]
+        before = {path: text for path, text in self.before.items() if path in patch.paths}
+        findings, _ = await _run_analyzers([batch], self._run, self._world, paths=before)
+        new = RecheckDiff(self._run, [batch], before, findings).list_new()
+        for path, text in combine_patches([patch], before).items():
+            cured = apply_fixes(path, text, new, ())
+            known = {batch.number: patch}
+            patch = (known | adopt_edits(path, before[path], known, cured))[batch.number]
+        return patch
 
 
 async def _find_culprits(
