@@ -170,6 +170,14 @@ def test_examples_in_docstrings_are_a_check_unless_the_project_runs_them(found):
     assert found({**TEST, "tests/test_x.py": code["app/core.py"]})[0] == {"pytest": PYTEST}
 
 
+def test_examples_that_no_pytest_runs_are_named(found):
+    commands, seen = found({"app.py": '"""\n>>> 1\n1\n"""\n', "tox.ini": "# --doctest-modules\n"})
+    assert commands == {}
+    assert seen.left_out == (
+        "examples in docstrings, such as app.py, are not run: no pytest was found for this project",
+    )
+
+
 @pytest.mark.parametrize(
     "text", ["\0", "[" * 9000, "a: &a [*a]", "- - -", "jobs: 3", "= [", "x" * 10]
 )

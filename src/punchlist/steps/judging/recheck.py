@@ -128,7 +128,7 @@ class _Looks:
         """
         self._cured = bool(refused)
         batches = [self._run.work.batches[number] for number in refused]
-        found = {}
+        found: dict[int, Patch] = {}
         for batch in (each for each in batches if not each.uses_agent):
             patch = await self._add_cures(batch)
             others = {n: each for n, each in self._run.work.patches.items() if n != batch.number}

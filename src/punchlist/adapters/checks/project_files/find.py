@@ -1,5 +1,6 @@
 """Find how a project checks itself: its own arguments of pytest, and the gates it keeps green."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -45,6 +46,8 @@ _SECONDS = 600
 _MOST = 12
 """Gates of one project, and commands named in one note."""
 _LONGEST = 300
+_CONFIGURED = ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
+_RUNS_EXAMPLES = re.compile(r"addopts\s*=\s*\[?[^\[\]]*--doctest-modules")
 _INSTALLERS = frozenset(
     """pip uv poetry pdm tox nox hatch make npm pnpm yarn coverage codecov twine build echo cd rm
     mkdir cp mv export set source git sudo apt-get apt curl docker sphinx-build mkdocs""".split()
@@ -90,9 +93,10 @@ async def find_project_checks(tree: Tree, checkout: Path, *, gates: bool = True)
         else:
             checks.append(check)
     if gates:
+        doctests, unrun = _find_doctests(checks, tree)
         more, missing = _find_gates(commands, checks, tree, checkout)
-        checks += [*_find_doctests(checks, tree), *more]
-        notes += missing
+        checks += [*doctests, *more]
+        notes += [*unrun, *missing]
     return FoundChecks(tuple(checks), (*notes, *_name_unread(commands, own)))
 
 
@@ -121,25 +125,27 @@ def _use_own_arguments(check: Check, own: Sequence[Tool], tree: Tree) -> tuple[C
     return replace(check, command=command, origin=f"arguments of {origins}"), [note] * bool(dropped)
 
 
-def _find_doctests(checks: Sequence[Check], tree: Tree) -> Iterator[Check]:
-    """Yield a check of the examples in docstrings, unless the project's own check runs them."""
+def _find_doctests(checks: Sequence[Check], tree: Tree) -> tuple[list[Check], list[str]]:
+    """Return a check of the examples in docstrings, unless the project's own check runs them, or a
+    note that they are left out.
+    """
     check = next((each for each in checks if each.kind is CheckKind.PYTEST), None)
-    configured = ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
-    texts = [*(check.command if check else ()), *(tree.text(name) or "" for name in configured)]
-    if check is None or any("--doctest-modules" in text for text in texts):
-        return
+    texts = (tree.text(name) or "" for name in _CONFIGURED)
+    if any(map(_RUNS_EXAMPLES.search, texts)) or (check and "--doctest-modules" in check.command):
+        return [], []
     tests = Protected()
     modules = (path for path in tree.files() if path.endswith(".py") and not tests.holds(path))
     first = next((path for path in modules if EXAMPLE.search(tree.text(path) or "")), "")
-    if first:
-        python = check.command[: check.command.index("pytest") + 1]
-        yield Check(
-            name="doctest",
-            command=(*python, "--doctest-modules"),
-            kind=CheckKind.DOCTEST,
-            timeout=_SECONDS,
-            origin=f"examples in docstrings, such as {first}",
-        )
+    if not first:
+        return [], []
+    examples = f"examples in docstrings, such as {first}"
+    if check is None:
+        return [], [f"{examples}, are not run: no pytest was found for this project"]
+    command = (*check.command[: check.command.index("pytest") + 1], "--doctest-modules")
+    doctest = Check(
+        name="doctest", command=command, kind=CheckKind.DOCTEST, timeout=_SECONDS, origin=examples
+    )
+    return [doctest], []
 
 
 def _find_gates(

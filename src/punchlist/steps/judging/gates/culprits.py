@@ -14,12 +14,12 @@ from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import check_view, load_baseline, usable_gates
 from punchlist.steps.judging.gates.formatting import format_patches
 
-LOOKS = 100
-"""Looks that one search may take; what is not cleared by then is refused."""
+LOOKS, SECONDS = 100, 900
+"""What one search may take; what is not cleared by then is refused."""
 _SHOWN = 300
 _ELSEWHERE = ""
 """Stands for a red gate that names no file."""
-_LATE = f" (not cleared within {LOOKS} looks)"
+_LATE = " (the search for the cause took too long)"
 
 
 class GateCulprits(NamedTuple):
@@ -73,6 +73,7 @@ class _GateSearch:
     def __init__(self, run: Run, world: World) -> None:
         self._run, self._world = run, world
         self._looks = 0
+        self._until = world.clock() + SECONDS
         self.gates = usable_gates(run)
         self.red_gates: Sequence[Check] = ()
         self.runs = 0
@@ -116,7 +117,7 @@ class _GateSearch:
         searches = {part: split_culprits(part.numbers) for part in parts}
         green: dict[_Part, bool] = {}
         refused: dict[int, str] = {}
-        while searches and self._looks < LOOKS:
+        while searches and self._looks < LOOKS and self._world.clock() < self._until:
             kept: dict[_Part, tuple[int, ...]] = {}
             for part in list(searches):
                 search = searches[part]
