@@ -15,21 +15,19 @@ unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would c
 demo: $(PRODUCT)
 	@$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
 
-# The parts of the set-up go side by side; so do tests, lint and types, which are printed after the tests. Tests that measure
-# time run alone, at the end.
+# The parts of the set-up go side by side; so do tests, lint and types, which are printed after the tests.
 test:
 	@$(MAKE) --no-print-directory --jobs 4 system agents $(READY) $(COVERED)
 	@make --no-print-directory lint types > $(VENV)/lint.log 2>&1 & lint=$$!; \
-	  $(PYTEST) -m "not soak and not serial" -n $(WORKERS); tests=$$?; \
+	  $(PYTEST) --processes $(WORKERS); tests=$$?; \
 	  wait $$lint; lint=$$?; cat $(VENV)/lint.log; exit $$((tests + lint))
-	$(PYTEST) -m "serial and not soak" $$(grep --recursive --files-with-matches --include='test_*.py' serial tests)
 
 fast: $(READY)
-	$(PYTEST) -m pure -n auto
+	$(PYTEST) -m pure --processes $(WORKERS)
 
 # Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
 soak: $(READY)
-	SOAK=1 KILLS=200 $(PYTEST) -m "not serial" -n auto
+	SOAK=1 KILLS=200 $(PYTEST) -m "not serial" --processes $(WORKERS)
 
 # A sandbox and a browser: on Debian as root they are installed, elsewhere what is missing is named.
 system:
@@ -81,9 +79,13 @@ $(READY): pyproject.toml
 	@touch $(PRODUCT) $@
 
 # A Python with coverage.py beside the one without: tests show what punchlist says with either.
-$(COVERED): Makefile
-	@$(PYTHON) -m venv .venv-covered && \
-	  .venv-covered/bin/python -m pip install --quiet --disable-pip-version-check "coverage>=7.6" "pytest>=8.4"
+$(COVERED): Makefile $(READY)
+	@$(PYTHON) -m venv --without-pip .venv-covered && \
+	  if command -v uv >/dev/null 2>&1; then \
+	    uv pip install --quiet --python .venv-covered/bin/python "coverage>=7.6" "pytest>=8.4"; \
+	  else \
+	    $(BIN)/python -m pip --python .venv-covered/bin/python install --quiet --disable-pip-version-check "coverage>=7.6" "pytest>=8.4"; \
+	  fi
 	@touch $@
 
 clean:

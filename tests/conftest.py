@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 import warm
+from processes import pytest_addoption, pytest_runtestloop
+
+__all__ = ["pytest_addoption", "pytest_runtestloop"]
 
 GUARDIAN = "sh -c \ntrap '' HUP INT TERM"
 
@@ -235,10 +238,9 @@ WARM = pytest.StashKey[warm.Parent]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the process that all test processes start servers from."""
-    if not hasattr(config, "workerinput"):
-        where = Path(tempfile.mkdtemp(prefix="punchlist-warm-")) / "socket"
-        config.stash[WARM] = warm.Parent(where)
-        os.environ[warm.VARIABLE] = warm.address = str(where)
+    where = Path(tempfile.mkdtemp(prefix="punchlist-warm-")) / "socket"
+    config.stash[WARM] = warm.Parent(where)
+    os.environ[warm.VARIABLE] = warm.address = str(where)
 
 
 @pytest.hookimpl(trylast=True)

@@ -6,6 +6,7 @@ command starts use the real command.
 """
 
 import array
+import importlib
 import json
 import os
 import selectors
@@ -23,6 +24,16 @@ VARIABLE = "TEST_WARM"
 address = os.environ.get(VARIABLE, "")  # read now: tests run with a clean environment
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STREAMS = 3
+_LATE = (
+    "anyio._backends._asyncio",
+    "litestar._openapi.schema_generation.examples",
+    "litestar.middleware._internal.exceptions.middleware",
+    "litestar.plugins.pydantic",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+)
+"""What a server imports when it starts."""
 
 
 class WarmProcess:
@@ -133,13 +144,18 @@ def _fork(listening: socket.socket) -> tuple[int, socket.socket]:
 
 
 def _import_punchlist() -> None:
+    """Import every module of punchlist and what they need, so that a fork has nothing to import."""
     if "punchlist.cli" not in sys.modules:
         sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
         import gc
+        import pkgutil
 
-        import uvicorn.lifespan.on
-        import uvicorn.protocols.http.auto  # noqa: F401
+        import punchlist
 
+        ours = [module.name for module in pkgutil.walk_packages(punchlist.__path__, "punchlist.")]
+        for name in (*_LATE, *ours):
+            if not name.rpartition(".")[2].startswith(("child_", "__main__")):
+                importlib.import_module(name)
         gc.freeze()
 
 

@@ -17,6 +17,7 @@ from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import CONFIGURATION, Protected
+from punchlist.model.item.batch import CommitGrouping
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
@@ -88,6 +89,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """Whether checks are looked for where none are given."""
     detect_gates: bool = True
     """Whether linters, formatters and doctests that are green on the base must stay green."""
+    commits: CommitGrouping = CommitGrouping.AUTO
+    """Which fixes share a commit: `rule` (all of one rule), `item` (each alone), `one` (all),
+    `auto` (tools' fixes by rule, each of an agent's alone), or `made` (as they were proven).
+    Except with `made`, fixes of the same lines always share one.
+    """
     limits: LimitSettings = LimitSettings()
     protect: ProtectSettings = ProtectSettings()
     track: TrackSettings = TrackSettings()

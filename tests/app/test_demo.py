@@ -220,7 +220,7 @@ class TestTheLoop:
             told.run.landing.branch,
         ]
 
-    def test_the_branch_has_one_commit_per_batch_with_trailers(self, told: Told):
+    def test_each_commit_of_the_branch_names_its_items_in_trailers(self, told: Told):
         log = "--format=%H %(trailers:key=Punchlist-Run,valueonly,separator=%x2C) %(trailers:key=Punchlist-Items,valueonly,separator=%x2C)"
         commits = [
             line.split()
@@ -228,9 +228,9 @@ class TestTheLoop:
                 told.root, "log", "--reverse", log, f"main..{told.run.landing.branch}"
             ).splitlines()
         ]
-        assert [sha for sha, *_ in commits] == [landed.commit for landed in told.run.landing.landed]
-        assert {run for _, run, _ in commits} == {told.run.id}
-        named = Counter(int(number) for _, _, number in commits)
+        assert [sha for sha, *_ in commits] == list(told.run.landing.commits)
+        assert {run for _, run, *_ in commits} == {told.run.id}
+        named = Counter(int(n.strip(",")) for _, _, *numbers in commits for n in numbers)
         assert named == Counter(
             item.number for item in told.run.find_items(Status.FIXED) if item.lead.rule != "UP035"
         )

@@ -2,8 +2,11 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
+
+from needs import rarely
 
 
 @pytest.fixture
@@ -118,13 +121,21 @@ def test_a_project_wide_tool_that_reports_a_broken_caller_in_another_file_is_hea
     assert document["exit"] == 1
 
 
-def test_what_was_there_before_is_listed_and_not_held_against_the_change(branch):
+def test_what_was_there_before_is_not_held_against_the_change_and_must_fix_is_never_clean(branch):
     old = "import os\n\n\ndef old(x):\n    return x == None\n"
     punchlist = branch({"a.py": old}, {"a.py": old + "\n\ndef new(x):\n    return x\n"})
-    ran = punchlist("review", "--set", "analyzers.select=E711,F401,F821")
-    assert ran.returncode == 0
-    assert "2 items in 1 file outside the change" in ran.stdout
+    ran = punchlist("review", "--set", "analyzers.select=F401")
+    assert ran.returncode == 0, "an unused import is minor"
+    assert "1 item in 1 file outside the change" in ran.stdout
     assert "nothing about this change" in ran.stdout
+    ran = punchlist("review", "--set", "analyzers.select=E711,F401,F821")
+    assert ran.returncode == 1
+    said = " ".join(ran.stdout.split())
+    assert "Outside the change 1 must-fix item is open: item 1." in said
+    assert "nothing about this change" in said
+    assert "clean" not in said
+    assert punchlist("dismiss", "last", "1", "--why", "it is meant").returncode == 0
+    assert punchlist.json("status", "last")["report"]["outcome"] == "clean"
 
 
 @pytest.mark.parametrize(
@@ -146,6 +157,31 @@ def test_files_that_no_reviewer_looked_at_are_named_and_the_run_is_not_clean(
     assert ran.returncode == 3
     assert "· clean" not in ran.stdout
     assert f"No reviewer looked at 1 {language} file: {path};" in " ".join(ran.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "printed", "unseen"),
+    [
+        ("", "app.js:1: wrong", ["good.py"]),
+        *rarely(("", "", ["app.js", "good.py"]), ('files = ["*.js", "*.py"]\n', "", [])),
+    ],
+)
+def test_a_tool_of_unknown_reach_counts_only_for_files_it_reports_on(
+    repo, make_punchlist, tmp_path, more, printed, unseen
+):
+    repo.commit({"good.py": "X = 1\n", "app.js": "let x = 1\n"})
+    command = json.dumps([sys.executable, "-c", f"print({printed!r})"])
+    tool = (
+        f'[analyzers]\nenabled = ["own"]\n[[analyzers.custom]]\nname = "own"\ncommand = {command}\n'
+    )
+    (tmp_path / "settings.toml").write_text(f'{tool}severity = "minor"\n{more}')
+    punchlist = make_punchlist(repo.root)
+    punchlist.env["PUNCHLIST_CONFIG"] = str(tmp_path / "settings.toml")
+    ran = punchlist("review", "--all")
+    said = " ".join(ran.stdout.split())
+    assert [path for path in ("app.js", "good.py") if f"file: {path};" in said] == unseen
+    assert ("It is not known which files own looks at" in said) is bool(unseen)
+    assert ran.returncode == (0 if not unseen else 1 if printed else 3)
 
 
 def test_prose_and_configuration_need_no_reviewer_and_settings_leave_programs_out(
@@ -223,6 +259,23 @@ def test_a_program_that_is_not_installed_stops_the_run_at_once(
     assert f"{program} is not installed" in ran.stderr
     assert hint in ran.stderr
     assert punchlist.json("list") == []
+
+
+def test_a_missing_agent_that_is_only_a_fallback_is_named_and_stops_nothing(branch, tmp_path):
+    punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "X = 2\n"}, NOTHING)
+    settings = tmp_path / "settings.toml"
+    alone = settings.read_text()
+    settings.write_text(alone.replace('["robot"]', '["robot", "codex"]'))
+    path = "/usr/bin:/bin"
+    ran = punchlist("review", PATH=f"{Path(sys.executable).parent}:{path}")
+    said = " ".join(ran.stdout.split())
+    assert ran.returncode == 0, ran.stderr
+    assert "codex was to be asked where another agent fails, and is not installed" in said
+    assert "npm install -g @openai/codex" in said
+    settings.write_text(alone + '[role.technical]\nagents = ["codex", "robot"]\n')
+    ran = punchlist("review", PATH=path)
+    assert ran.returncode == 6, "the user named it first for this role"
+    assert "codex is not installed" in ran.stderr
 
 
 ONE_PASS = """about: no second review

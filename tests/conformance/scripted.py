@@ -89,7 +89,7 @@ class MemoryGit:
     async def text(self, commit, path):
         return self.commits[commit].get(path)
 
-    async def publish(self, branch):
+    async def publish(self, branch, *, tip="", replaces=""):
         pass
 
     async def tree_id(self, commit):

@@ -36,7 +36,7 @@ class Unlucky(MemoryGit):
             raise PowerCut
         return made
 
-    async def publish(self, branch):
+    async def publish(self, branch, *, tip="", replaces=""):
         if self._now("stuck"):
             raise RepositoryError(
                 f"{branch}: is checked out", hint="switch to another branch first"

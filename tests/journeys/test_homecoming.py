@@ -42,7 +42,7 @@ def test_files_that_are_no_longer_as_staged_are_left_alone(staged):
 def test_a_branch_is_brought_home_and_can_be_discarded(place):
     run = place.run(allow_checks=False)
     assert "applied (fast-forward)" in apply(place)
-    assert place.repo.head == run.landing.tip
+    assert place.repo.head == run.landing.shown_tip
     assert "already" in apply(place)
     assert "is gone" in place.do(lambda app: discard_branch(app, "last"))
     assert place.repo.git("branch", "--list", "punchlist/*") == ""

@@ -86,11 +86,11 @@ def test_a_test_that_failed_before_is_held_against_nobody(place):
 
 
 def test_each_batch_is_one_commit_with_trailers_and_only_its_own_paths(place):
-    run = place.run()
+    run = place.run(flags={"commits": "item"})
     commits = place.repo.git(
         "log", "--reverse", "--format=%H", f"main..{run.landing.branch}"
     ).split()
-    assert commits == [landed.commit for landed in run.landing.landed]
+    assert commits == list(run.landing.commits)
     for commit in commits:
         trailers = place.repo.git("show", "-s", "--format=%(trailers:only)", commit)
         assert f"Punchlist-Run: {run.id}" in trailers
@@ -275,7 +275,7 @@ def test_analyzers_tell_what_a_fix_brings_about_and_no_more_is_left_than_the_too
         )  # fmt: skip
         return len(json.loads(told.stdout))
 
-    ours = count_left(run.landing.tip)
+    ours = count_left(run.landing.shown_tip)
     assert ours <= count_left("main", "--fix")
     reasons = {
         item.lead.title: attempt.why

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
+from punchlist.model.item.batch import CommitGrouping
 from punchlist.model.patch.change import ScopeKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -138,6 +139,11 @@ run_options = combine_options(
     watch_option,
     output_options,
 )
+commits_option = click.option(
+    "--commits",
+    type=click.Choice([each.value for each in CommitGrouping if each is not CommitGrouping.MADE]),
+    help="Which fixes share a commit; auto: tools' fixes of one rule, each fix of an agent alone.",
+)
 findings_option = repeatable(
     "--findings",
     metavar="FILE",
@@ -213,12 +219,14 @@ def _parse_scope(chosen: Mapping[str, Any]) -> ScopeKind | None:
 
 
 def parse_flags(chosen: Mapping[str, Any]) -> dict[str, str]:
-    """Return --set, --max-time, --max-cost and --agent as settings by name."""
+    """Return --set, --max-time, --max-cost, --commits and --agent as settings by name."""
     named = _parse_pairs(chosen.get("settings", ()))
     if chosen.get("max_time"):
         named["limits.time"] = f"{_parse_seconds(chosen['max_time']):g}"
     if chosen.get("max_cost"):
         named["limits.dollars"] = f"{chosen['max_cost']:g}"
+    if chosen.get("commits"):
+        named["commits"] = chosen["commits"]
     if chosen.get("agents"):
         named["agents.use"] = ",".join(chosen["agents"])
     return named

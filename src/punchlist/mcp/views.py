@@ -116,7 +116,7 @@ def collect_evidence(item: Item, run: Run) -> Evidence:
         proofs=item.proofs,
         commit=item.commit,
         branch=run.landing.branch if item.commit else "",
-        attempts=item.attempts,
+        attempts=run.list_attempts(item),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from punchlist.model.patch.line_regions import ChangeLines, Region
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.tree import Pristine
 
@@ -24,8 +25,26 @@ class Repository(Protocol):
         """
         ...
 
-    async def publish(self, branch: str) -> None:
-        """Make the branch visible in the user's repository; nothing else there changes."""
+    async def read_chain(self, parent: str, tip: str) -> tuple["MadeCommit", ...]:
+        """Return the commits above `parent` up to `tip`, oldest first, with what they change."""
+        ...
+
+    async def arrange_chain(
+        self, branch: str, parent: str, tip: str, commits: Sequence["RegionDraft"]
+    ) -> tuple[str, ...]:
+        """Create one commit per draft above `parent`, with the texts that the regions have at
+        `tip`; the branch itself stays.
+        """
+        ...
+
+    async def has_applied(self, commit: str) -> bool:
+        """Return whether the user's checked-out branch contains the commit."""
+        ...
+
+    async def publish(self, branch: str, *, tip: str = "", replaces: str = "") -> None:
+        """Make the branch, or another `tip` of it, visible in the user's repository in place of
+        the tip `replaces`; nothing else there changes.
+        """
         ...
 
     async def text(self, commit: str, path: str) -> str | None:
@@ -47,6 +66,19 @@ class Repository(Protocol):
         `pristine`; None: the hook must not be run.
         """
         ...
+
+
+class MadeCommit(Struct, frozen=True):
+    commit: str
+    message: str
+    lines: ChangeLines
+
+
+class RegionDraft(Struct, frozen=True):
+    """A commit to be made of regions of a chain of commits."""
+
+    message: str
+    regions: tuple[Region, ...]
 
 
 class Heard(Struct, frozen=True):

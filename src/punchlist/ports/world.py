@@ -53,7 +53,7 @@ class World:
     clock: Callable[[], float]
     crew: Crew = field(default_factory=Crew)
     comparer: Comparer | None = None
-    files_seen: Callable[[str, Tree, Sequence[str]], Sequence[str]] = _all_files
+    files_seen: Callable[[str, Tree, Sequence[str]], Sequence[str] | None] = _all_files
     """Which of the files the named analyzer looks at."""
     unreviewed: tuple[str, ...] = ()
     """Patterns of files that need no reviewer, as the user's settings say."""

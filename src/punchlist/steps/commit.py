@@ -1,4 +1,6 @@
-"""commit: proven batches become commits on the run's own branch, one per batch, all or none."""
+"""commit: proven batches become commits, one per batch, all or none; the branch that the user sees
+has them grouped.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,7 +11,7 @@ from punchlist.model.checks.changed_lines import LineCount
 from punchlist.model.checks.coverage import explain_unjudged, find_judges
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.integrity.patch_ownership import BESIDE
-from punchlist.model.item.batch import Batch
+from punchlist.model.item.batch import Batch, CommitGrouping
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.proof import Proof, ProofClass, strongest_proof
 from punchlist.model.item.score import lowest_scores
@@ -19,12 +21,18 @@ from punchlist.ports.repository import Draft, Heard
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import judge_view
 from punchlist.steps.judging.patch_text_scan import PROSE
+from punchlist.steps.support.arrange_commits import (
+    arrange_commits,
+    keep_commits,
+    locate_item,
+    one_line,
+    shorten_subject,
+)
 from punchlist.steps.support.batching import current_fix_key, standing
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 from punchlist.views.item_words import describe_proof
 from punchlist.views.safe_text import safe_text
 
-_SUBJECT = 72
 UNHEARD = (
     "it may run what the repository names, and that was not allowed; `punchlist allow` or --yes"
     " lets it"
@@ -33,10 +41,11 @@ UNHEARD = (
 
 class Options(VerbOptions, frozen=True):
     """`needs`: the least proof for an agent's fix to be committed; `claim` accepts its word, if
-    there is a diff.
+    there is a diff. `commits`: how fixes are grouped in commits, whatever the settings say.
     """
 
     needs: ProofClass = ProofClass.CHECKED
+    commits: CommitGrouping | None = None
 
 
 class GiveBack(Struct, frozen=True):
@@ -54,6 +63,7 @@ class Land(Struct, frozen=True):
 class Publish(Struct, frozen=True):
     branch: str
     tip: str
+    by: CommitGrouping = CommitGrouping.MADE
 
 
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
@@ -73,8 +83,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if passed:
         land = Land(passed, f"{run.id}/{place}/land")
         actions.append(Action("land", land, f"{len(passed)} commits", whole=True))
-    if landing.landed and landing.published != landing.tip:
-        publish = Publish(landing.branch, landing.tip)
+    if landing.landed and (landing.published, landing.source) != (landing.arranged, landing.tip):
+        by = options.commits or run.started.commits
+        publish = Publish(landing.branch, landing.tip, by)
         actions.append(Action("publish", publish, f"{landing.branch} is shown", whole=True))
     return select_pending(run, *actions)[:1]
 
@@ -166,20 +177,32 @@ async def _commit_batches(
     return Committed(
         branch=branch,
         tip=shas[-1],
-        landed=tuple(Landed(batch.number, sha) for batch, sha in pairs),
+        landed=tuple(_describe_landing(batch, sha, run) for batch, sha in pairs),
         moves=moves,
         unheard=UNHEARD if hook.unheard else "",
     )
 
 
+def _describe_landing(batch: Batch, sha: str, run: Run) -> Landed:
+    items = run.claimed_items(batch)
+    rule = run.items[items[0]].current.rule
+    return Landed(batch.number, sha, items, rule, batch.uses_agent)
+
+
 async def publish_branch(task: Publish, run: Run, world: World) -> Published:
-    """Publish the branch; on failure the next commit step and `apply` retry."""
+    """Group the commits and publish the branch; the next commit step and `apply` try again."""
+    grouped = keep_commits(run)
+    failed = ""
     try:
-        await world.repository.publish(task.branch)
+        grouped = await arrange_commits(run, world.repository, task.by)
+        replaced = run.landing.published
+        await world.repository.publish(task.branch, tip=grouped.tip, replaces=replaced)
     except RepositoryError as error:
         failed = f"{error} (hint: {error.hint})" if error.hint else str(error)
-        return Published(branch=task.branch, tip=task.tip, failed=failed)
-    return Published(branch=task.branch, tip=task.tip)
+    source = task.tip if grouped.tip != task.tip else ""
+    return Published(
+        branch=task.branch, tip=grouped.tip, failed=failed, source=source, commits=grouped.commits
+    )
 
 
 async def _run_hook(batches: Sequence[Batch], run: Run, world: World) -> Heard:
@@ -231,21 +254,14 @@ def render_message(batch: Batch, run: Run) -> str:
     """Render the commit message: subject, location, proofs, notes, and trailers for machines."""
     claims = run.claimed_items(batch) or batch.items
     lead = run.items[claims[0]].current
-    subject = _one_line(f"Fix {_commit_title(batch, run)}")
-    short = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
-    path = _one_line(lead.spot.path)
-    where = f"{path}:{lead.spot.line}" if lead.spot.line else path
+    short = shorten_subject(f"Fix {_commit_title(batch, run)}")
+    where = locate_item(run.items[claims[0]])
     known = dict.fromkeys(proof for item in claims for proof in find_proofs(batch, run, item))
-    lines = [f"Proof: {_one_line(describe_proof(proof))}" for proof in known]
-    lines += [f"Note: {_one_line(note)}" for note in find_notes(batch, run)]
+    lines = [f"Proof: {one_line(describe_proof(proof))}" for proof in known]
+    lines += [f"Note: {one_line(note)}" for note in find_notes(batch, run)]
     proven = "\n".join(lines)
     trailers = f"Punchlist-Run: {run.id}\nPunchlist-Items: {', '.join(map(str, claims))}\n"
     return f"{short}\n\n{where}: {safe_text(lead.title)}\n\n{proven}\n\n{trailers}"
-
-
-def _one_line(text: str) -> str:
-    """Return safe text without line ends: with them a file's name could pose as a trailer."""
-    return safe_text(" ".join(text.split()))
 
 
 def is_proven(batch: Batch, run: Run, needs: ProofClass) -> bool:

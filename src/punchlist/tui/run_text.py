@@ -48,7 +48,7 @@ def _active_seconds(look: Snapshot, now: float) -> float:
 
 def _format_cost(run: Run) -> str:
     usage = run.usage
-    parts = [pluralize(len(run.landing.landed), "commit"), pluralize(usage.checks, "check run")]
+    parts = [pluralize(len(run.landing.commits), "commit"), pluralize(usage.checks, "check run")]
     if usage.agents_worked:
         parts += [tokens(usage), format_cost(usage)]
     return " · ".join(parts)
@@ -202,5 +202,5 @@ def _render_rounds(run: Run) -> Iterator[Content]:
     yield title("Rounds")
     for past in run.position.rounds:
         stop = f"  {past.stop}" if past.stop else ""
-        counts = f"{past.open:,} open, {past.fixed:,} fixed, {pluralize(past.landed, 'commit')}"
+        counts = f"{past.open:,} open, {past.fixed:,} fixed, {past.landed:,} landed"
         yield line(_IN, (f"round {past.round}", "bold"), f"  {counts}", (stop, MUTED))

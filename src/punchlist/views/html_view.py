@@ -137,7 +137,7 @@ class Lap(Struct, frozen=True):
 
 def group_items(run: Run) -> tuple[ItemGroup, ...]:
     evidence: dict[str, int] = {}
-    commits = {landed.batch: landed.commit for landed in run.landing.landed}
+    commits = {landed.batch: landed.commit for landed in run.landing.landed}  # as they were proven
     by_group: dict[str, list[Row]] = {key: [] for key in GROUPS}
     for item in sorted(run.items.values(), key=reading_order):
         row = _make_row(item, run, commits, evidence)
@@ -148,7 +148,7 @@ def group_items(run: Run) -> tuple[ItemGroup, ...]:
 def _make_row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str, int]) -> Row:
     lead, diff = item.lead, run.by_item.diffs.get(item.number)
     fixed = item.status is Status.FIXED
-    ours = fixed and diff is not None and commits.get(diff.batch) == item.commit
+    ours = fixed and diff is not None and commits.get(diff.batch) == item.made_in
     best = strongest_proof(item.proofs)
     return Row(
         number=item.number,

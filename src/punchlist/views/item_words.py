@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.item.proof import Proof, ProofClass
-from punchlist.model.ledger.events import Landed
+from punchlist.model.ledger.events import Examined, Landed
+from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Diff
 
 _SETBACKS = frozenset(Fact) - {Fact.SAID_FIXED, Fact.CONFIRMED, Fact.COMMITTED, Fact.FILED}
@@ -46,6 +47,17 @@ def find_proofs(item: Item) -> list[ProofClass]:
 def format_proofs(item: Item) -> str:
     """Return all kinds of proof, strongest first."""
     return " + ".join(PROOF_WORDS[kind][0] for kind in find_proofs(item)) or "no proof"
+
+
+def find_notes(run: Run, item: Item) -> tuple[str, ...]:
+    """Return all that was seen of the item's last fix and is no proof, also if it did not land."""
+    diff = run.by_item.diffs.get(item.number)
+    if item.notes or diff is None:
+        return item.notes
+    for past in reversed(run.history):
+        if isinstance(past.event, Examined) and past.event.batch == diff.batch:
+            return past.event.noted
+    return ()
 
 
 def describe_change(item: Item, diff: Diff, landed: Iterable[Landed]) -> str:

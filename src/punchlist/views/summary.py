@@ -69,7 +69,7 @@ def summarize_run(run: Run) -> Summary:
     result = run_outcome(run)
     return Summary(
         outcome=result,
-        headline=_write_headline(result, numbers, run),
+        headline=f"{_write_headline(result, numbers, run)}{_describe_old(run)}",
         numbers=numbers,
         by_status=count_statuses(run.items),
         gaps=tuple(find_gaps(run)),
@@ -93,7 +93,7 @@ def _item_numbers(run: Run) -> Numbers:
         filed=tally[Status.FILED],
         dismissed=tally[Status.DISMISSED],
         left=sum(count for status, count in tally.items() if status not in ENDED),
-        commits=len(run.landing.landed),
+        commits=len(run.landing.commits),
         check_runs=run.usage.checks,
         made=sum(item.made for item in run.in_scope),
         made_fixed=sum(item.made and item.status is Status.FIXED for item in run.in_scope),
@@ -101,7 +101,8 @@ def _item_numbers(run: Run) -> Numbers:
 
 
 def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
-    if not numbers.in_scope and result is not RunOutcome.CLEAN:
+    old_only = result is RunOutcome.LEFTOVERS and not numbers.refused
+    if not numbers.in_scope and result is not RunOutcome.CLEAN and not old_only:
         return _describe_empty(numbers, run)
     if not numbers.in_scope:
         looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
@@ -120,6 +121,16 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     rest = [(tally[Status.FILED], "filed"), (left, "left"), (tally[Status.DISMISSED], "dismissed")]
     parts = [done, *(f"{count:,} {word}" for count, word in rest if count)]
     return f"{', '.join(parts)}.{_describe_made(numbers)}"
+
+
+def _describe_old(run: Run) -> str:
+    """Return which must-fix items outside the change are open, or ''."""
+    old = [str(item.number) for item in run.old_must_fix]
+    if not old:
+        return ""
+    named = ", ".join(old[:_NAMED]) + (", ..." if len(old) > _NAMED else "")
+    items = pluralize(len(old), "must-fix item is", "must-fix items are")
+    return f" Outside the change {items} open: {'item' if len(old) == 1 else 'items'} {named}."
 
 
 def _describe_made(numbers: Numbers) -> str:
@@ -165,7 +176,7 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
         case RunOutcome.FIXED | RunOutcome.DISMISSED:
             return apply or "nothing to do"
         case RunOutcome.LEFTOVERS:
-            rest = numbers.filed + numbers.left + numbers.refused
+            rest = numbers.filed + numbers.left + numbers.refused + len(run.old_must_fix)
             return "; ".join(filter(None, (apply, f"look at {pluralize(rest, 'unresolved item')}")))
         case RunOutcome.INCOMPLETE:
             incomplete = "this run is not complete: see what was not checked"
@@ -181,6 +192,9 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _absent_agents(run)
     yield from _idle_checks(run)
     yield from _self_reviews(run)
+    for agent, install in sorted(run.started.missing_agents.items()):
+        what = f"{agent} was to be asked where another agent fails, and is not installed"
+        yield Gap("reviewer", what, install)
     for agent, why in run.checks.absent_judges.items():
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
         yield Gap("reviewer", what, why)
@@ -275,6 +289,10 @@ def _unseen_files(run: Run) -> Iterator[Gap]:
         tools = f"{who}, an agent (--agent)" if who else "an agent (--agent)"
         remedy = f"{tools} or a tool of your own (analyzers.custom) can"
         yield Gap("reviewer", f"No reviewer looked at {files}", f"{named}; {remedy}")
+    for name in run.reviewing.unknown:
+        what = f"It is not known which files {name} looks at, except for those that it reports on"
+        why = "say it with `files` in its entry of analyzers.custom"
+        yield Gap("reviewer", what, why)
     if run.reviewing.left_out:
         files = pluralize(run.reviewing.left_out, "program file")
         why = "analyzers.unreviewed in the settings says so"

@@ -27,10 +27,11 @@ _NODE = (f"node-{_NATIVE}/bin/node", "node/bin/node")
 def command(kind: str) -> tuple[str, ...]:
     """The command of a real agent; the test is skipped, or in CI fails, where it could not be installed."""
     modules, trouble = installed()
+    if not trouble and kind not in ("claude", "codex"):
+        modules, trouble = npm.installed(HERE / "others" / "package.json")
     if not trouble:
         found = tuple(
-            _node(modules) if part == "node" else _found(modules, (part,))
-            for part in PROGRAMS[kind]
+            node() if part == "node" else _found(modules, (part,)) for part in PROGRAMS[kind]
         )
         if all(found):
             return found

@@ -45,6 +45,15 @@ INSTALL = {
 
 def check_installed(names: Iterable[str], own: Mapping[str, AgentSettings]) -> None:
     """Raise SettingsError with the line that installs it if an agent's program is not there."""
+    for error in find_missing(names, own).values():
+        raise error
+
+
+def find_missing(
+    names: Iterable[str], own: Mapping[str, AgentSettings]
+) -> dict[str, SettingsError]:
+    """Return the agents whose program is not there, each with the line that installs it."""
+    found = {}
     for name in names:
         settings = own.get(name, AgentSettings())
         kind = settings.kind or name
@@ -54,7 +63,8 @@ def check_installed(names: Iterable[str], own: Mapping[str, AgentSettings]) -> N
         usual = command[0] == kind and kind in INSTALL
         other = f"install {command[0]}, or name another program in agent.{name}.command"
         hint = INSTALL[kind] if usual else other
-        raise SettingsError(f"agent {name}: {command[0]} is not installed", hint=hint)
+        found[name] = SettingsError(f"agent {name}: {command[0]} is not installed", hint=hint)
+    return found
 
 
 class Presence(Struct, frozen=True, kw_only=True):

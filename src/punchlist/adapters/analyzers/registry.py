@@ -133,8 +133,8 @@ def build_analyzers(
 
 def list_files_seen(
     analyzers: Mapping[str, Analyzer], name: str, tree: Tree, paths: Sequence[str]
-) -> Sequence[str]:
-    """Return those of the files that the named analyzer looks at."""
+) -> Sequence[str] | None:
+    """Return those of the files that the named analyzer looks at; None if that is not known."""
     analyzer = analyzers.get(name)
     return analyzer.list_seen(tree, paths) if isinstance(analyzer, CommandAnalyzer) else ()
 

@@ -102,6 +102,8 @@ class AnalyzerTool:
     """With these codes the report is whole; any other is a failure."""
     whole = False
     """It is given no files but checks the project; findings in other files are dropped."""
+    reach_known = True
+    """Whether it is known which files it looks at, also where it reports nothing."""
     slow = False
     """It takes long on one core, so its files are shared out among several processes."""
     borrows: tuple[str, ...] = ()
@@ -164,8 +166,10 @@ class CommandAnalyzer:
         self._kit = kit
         self.name = tool.name
 
-    def list_seen(self, tree: Tree, paths: Sequence[str]) -> list[str]:
-        """Return those of the files that the tool looks at."""
+    def list_seen(self, tree: Tree, paths: Sequence[str]) -> list[str] | None:
+        """Return those of the files that the tool looks at; None if that is not known."""
+        if not self._tool.reach_known:
+            return None
         return [path for path in paths if self._tool.sees_file(path, tree)]
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:

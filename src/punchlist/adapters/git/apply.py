@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from punchlist.adapters.git.chain import arranged_ref
 from punchlist.adapters.git.command import decode_text, error_text
 from punchlist.adapters.git.repository import PREFIX, fetch_refspec, missing_branch
 from punchlist.adapters.git.scope import join_few
@@ -22,6 +23,18 @@ class ApplyResult(Struct, frozen=True):
     files: tuple[str, ...] = ()
 
 
+class ShownTips(Struct, frozen=True):
+    """The tip of the branch with its commits grouped, and the tip that the user's repository had
+    last.
+    """
+
+    arranged: str = ""
+    published: str = ""
+
+
+NO_TIPS = ShownTips()
+
+
 class BranchApplier:
     """The only class that changes the user's checkout, and only on the user's command."""
 
@@ -32,9 +45,11 @@ class BranchApplier:
         self._user = workshop.checkout.user_git
         self._trees = trees
 
-    async def apply(self, branch: str, *, squash: bool = False) -> ApplyResult:
+    async def apply(
+        self, branch: str, *, squash: bool = False, shown: ShownTips = NO_TIPS
+    ) -> ApplyResult:
         """Merge the branch into the checkout, all or nothing; raises RepositoryError."""
-        tip = await self._find_tip(branch)
+        tip = await self._find_tip(branch, shown)
         head = await self._checkout.resolve_commit("HEAD") or self._checkout.head
         if await self._git.is_ancestor(tip, head):
             return ApplyResult("already", head)
@@ -51,11 +66,13 @@ class BranchApplier:
             )
         return ApplyResult(how, result, tuple(touched))
 
-    async def apply_staged(self, branch: str, head: str) -> ApplyResult:
+    async def apply_staged(
+        self, branch: str, head: str, *, shown: ShownTips = NO_TIPS
+    ) -> ApplyResult:
         """Apply the branch's changes since `head`, the staged state, to index and files, all or
         nothing.
         """
-        tip = await self._find_tip(branch)
+        tip = await self._find_tip(branch, shown)
         touched = await self._git.list_changed(head, tip)
         patch = await self._git.check_output(
             "diff-tree", "-p", "--binary", "--full-index", "--no-renames", head, tip
@@ -73,7 +90,9 @@ class BranchApplier:
             )
         return ApplyResult("staged", tip, tuple(touched))
 
-    async def discard(self, branch: str, *, force: bool = False) -> bool:
+    async def discard(
+        self, branch: str, *, force: bool = False, shown: ShownTips = NO_TIPS
+    ) -> bool:
         """Delete the branch in workshop and user's repository, and unused trees; return whether it
         existed.
         """
@@ -85,22 +104,29 @@ class BranchApplier:
             raise RepositoryError(
                 f"{branch}: is checked out in {where}", hint="switch to another branch first"
             )
-        if theirs and tip and not force and not await self._git.is_ancestor(theirs, tip):
+        ours = force or theirs in (None, shown.published)
+        if theirs and tip and not ours and not await self._git.is_ancestor(theirs, tip):
             hint = f"keep them: git branch -m {branch} {branch}-mine; or discard with --force"
             raise RepositoryError(f"{branch}: your branch has commits of its own", hint=hint)
         if theirs:
             await self._checkout.git.check_output("update-ref", "-d", ref, theirs)
         if tip:
             await self._git.check_output("update-ref", "-d", ref, tip)
+            await self._git.check_output("update-ref", "-d", arranged_ref(branch))
         self._trees.prune()
         return bool(theirs or tip)
 
-    async def _find_tip(self, branch: str) -> str:
-        """Return the user's branch tip if it has commits of its own, else the workshop's."""
+    async def _find_tip(self, branch: str, shown: ShownTips) -> str:
+        """Return the user's branch tip if it has commits of its own, else the arranged one or the
+        workshop's.
+        """
         _require_prefix(branch)
         theirs = await self._checkout.resolve_commit(f"refs/heads/{branch}")
-        ours = await self._workshop.find_tip(branch)
-        if ours and (theirs is None or await self._git.is_ancestor(theirs, ours)):
+        named = f"{shown.arranged}^{{commit}}"
+        known = shown.arranged and await self._git.find_line("rev-parse", "--verify", "-q", named)
+        ours = known or await self._workshop.find_tip(branch)
+        unchanged = theirs in (None, shown.published)
+        if ours and (unchanged or (theirs and await self._git.is_ancestor(theirs, ours))):
             return ours
         if theirs is None:
             raise missing_branch(branch)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from punchlist.adapters.git.chain import arranged_ref, draft_regions, read_chain
 from punchlist.adapters.git.command import decode_text, error_text
 from punchlist.adapters.git.fast_import import CommitChain, build_stream
 from punchlist.adapters.git.hooks import Hooks
@@ -10,7 +11,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.errors import RepositoryError
 from punchlist.model.patch.patch import Patch
-from punchlist.ports.repository import Draft, Heard
+from punchlist.ports.repository import Draft, Heard, MadeCommit, RegionDraft
 from punchlist.ports.tree import Pristine
 
 PREFIX = "punchlist/"
@@ -45,7 +46,8 @@ class GitRepository:
                 f"{branch}: has commits above {parent[:10]} that {action} did not make",
                 hint="start a new run",
             )
-        return await self._create_commits(branch, parent, commits, action)
+        drafts = tuple(_add_trailers(commits, action))
+        return await self._create_commits(f"refs/heads/{branch}", parent, drafts)
 
     async def find_commits(self, branch: str, parent: str, action: str) -> tuple[str, ...]:
         """Return the commits above `parent` that this action made before, oldest first."""
@@ -59,8 +61,22 @@ class GitRepository:
         lines = [decode_text(line).strip().partition(" ") for line in printed.split(b"\0")]
         return tuple(commit for commit, _, by in lines if commit and by == action)
 
+    async def read_chain(self, parent: str, tip: str) -> tuple[MadeCommit, ...]:
+        return await read_chain(self._workshop.git, parent, tip)
+
+    async def arrange_chain(
+        self, branch: str, parent: str, tip: str, commits: Sequence[RegionDraft]
+    ) -> tuple[str, ...]:
+        """Create the commits on a ref of the workshop; the same input gives the same commits."""
+        drafts = await draft_regions(self._workshop, parent, tip, commits)
+        return await self._create_commits(arranged_ref(branch), parent, drafts, "--force")
+
+    async def has_applied(self, commit: str) -> bool:
+        head = await self._workshop.checkout.resolve_commit("HEAD")
+        return head is not None and await self._workshop.git.is_ancestor(commit, head)
+
     async def _create_commits(
-        self, branch: str, parent: str, commits: Sequence[Draft], action: str
+        self, ref: str, parent: str, commits: Sequence[Draft], *flags: str
     ) -> tuple[str, ...]:
         workshop = self._workshop
         when = await workshop.read_date(parent) if self._when is None else self._when
@@ -73,18 +89,19 @@ class GitRepository:
             for path, content in zip(edited, contents, strict=True)
         }
         identity = f"{workshop.identity.name} <{workshop.identity.email}> {when} +0000"
-        chain = CommitChain(f"refs/heads/{branch}", parent, identity)
-        stream = build_stream(chain, _add_trailers(commits, action), sources)
-        printed = await workshop.git.check_output("fast-import", "--quiet", "--done", stdin=stream)
+        stream = build_stream(CommitChain(ref, parent, identity), commits, sources)
+        command = ("fast-import", "--quiet", "--done", *flags)
+        printed = await workshop.git.check_output(*command, stdin=stream)
         return tuple(printed.decode().split())
 
-    async def publish(self, branch: str) -> None:
-        """Fetch the branch into the user's repository; nothing else there changes."""
+    async def publish(self, branch: str, *, tip: str = "", replaces: str = "") -> None:
+        """Fetch the branch, or its arranged `tip`, into the user's repository."""
         if not branch.startswith(PREFIX):
             raise RepositoryError(f"{branch}: only branches below {PREFIX} are published")
-        tip = await self._workshop.find_tip(branch)
-        if tip is None:
+        made = await self._workshop.find_tip(branch)
+        if made is None:
             raise missing_branch(branch)
+        tip = tip or made
         theirs, where = await self._workshop.checkout.locate_branch(branch)
         if theirs == tip:
             return
@@ -93,12 +110,15 @@ class GitRepository:
                 f"{branch}: is checked out in {where}, and would change there",
                 hint="switch to another branch first",
             )
-        if theirs and not await self._workshop.git.is_ancestor(theirs, tip):
+        replaced = theirs == replaces
+        if theirs and not replaced and not await self._workshop.git.is_ancestor(theirs, tip):
             raise RepositoryError(
                 f"{branch}: your branch of that name has commits of its own",
                 hint=f"keep yours under another name: git branch -m {branch} {branch}-mine",
             )
-        await fetch_refspec(self._workshop, f"refs/heads/{branch}:refs/heads/{branch}", branch)
+        ref = f"refs/heads/{branch}" if tip == made else arranged_ref(branch)
+        force = "+" if replaced else ""
+        await fetch_refspec(self._workshop, f"{force}{ref}:refs/heads/{branch}", branch)
 
     async def text(self, commit: str, path: str) -> str | None:
         entry = (await self._workshop.list_tree(commit)).get(path)

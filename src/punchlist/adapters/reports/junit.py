@@ -20,7 +20,7 @@ def render(run: Run) -> bytes:
     root = ET.Element("testsuites", name=one_line(title))
     items = sorted(run.items.values(), key=reading_order)
     _add_suite(root, "items", (_item_case(item, run) for item in items))
-    _add_suite(root, "reviewers", map(_review_case, run.reviewing.reviews.values()))
+    _add_suite(root, "reviewers", map(_review_case, run.shown_reviews))
     _add_suite(root, "checks", _check_cases(run))
     gaps = (
         _case("not-checked", f"{gap.what}: {gap.why}", "skipped", gap.why or gap.what)

@@ -210,7 +210,7 @@ def _run_properties(run: Run) -> sarif.Properties:
     return {
         "run": one_line(run.id),
         "branch": one_line(run.landing.branch),
-        "tip": run.landing.tip,
+        "tip": run.landing.shown_tip,
         "base": change.base,
         "head": change.head,
         "scope": str(change.kind),

@@ -158,8 +158,7 @@ def dismiss_items(
             run, session.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
         )
         _update_issues(session, run, items, event)
-        if run.ended and run.filing.artifacts:
-            _rewrite_reports(session, run)
+        rewrite_reports(session, run)
     return run, [item.number for item in items]
 
 
@@ -175,7 +174,10 @@ def _update_issues(session: Session, run: Run, items: Sequence[Item], event: Dis
             tracker.close(fingerprints, event.by, event.why)
 
 
-def _rewrite_reports(session: Session, run: Run) -> None:
+def rewrite_reports(session: Session, run: Run) -> None:
+    """Write the reports of an ended run once more, with what was recorded since."""
+    if not (run.ended and run.filing.artifacts):
+        return
     artifacts = session.artifacts(run.id)
     for name, render in WRITTEN.items():
         if content := render(run):

@@ -20,6 +20,7 @@ from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.role_assignment import (
     assign_roles,
     check_agent_settings,
+    find_missing_fallbacks,
     find_outside,
     find_same_agents,
     uses_analyzers,
@@ -59,7 +60,12 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     tools: Iterable[str] = ()
     if uses_analyzers(workflow):
         tools = build_analyzers(settings.analyzers, Kit(checkout=workshop.checkout.root))
-    crew = assign_roles(workflow, settings)
+    named = assign_roles(workflow, settings)
+    missing = find_missing_fallbacks(named, settings)
+    crew = {
+        role: tuple(name for name in players if name not in missing)
+        for role, players in named.items()
+    }
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
         workflow=workflow,
@@ -73,6 +79,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         crew=crew,
         outside=find_outside(crew, settings),
         same_agents=find_same_agents(crew, settings),
+        missing_agents=missing,
         specification=await _expand_paths(request.specification, workshop, scope.head),
         user_notes=request.notes,
     )

@@ -49,6 +49,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """The agents among them that punchlist does not start."""
     same_agents: dict[str, tuple[str, ...]] = {}
     """By role and agent: the fixers that are the same program and model."""
+    missing_agents: dict[str, str] = {}
+    """Fallback agents that are not installed, with the line that installs each."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
 
@@ -67,8 +69,10 @@ class Prepared(Struct, frozen=True, kw_only=True):
             version=__version__,
             crew=self.crew,
             same_agents=self.same_agents,
+            missing_agents=self.missing_agents,
             specification=self.specification,
             notes=self.user_notes,
+            commits=self.loaded.settings.commits,
         )
 
     def fingerprint(self, repository: str) -> str:

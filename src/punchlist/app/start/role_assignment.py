@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
+from punchlist.adapters.agents.detect import find_missing
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.settings import AgentSettings, RoleSettings
 from punchlist.errors import SettingsError, UsageError
@@ -107,6 +108,21 @@ def _find_players(role: str, settings: Settings) -> tuple[str, ...]:
     )
 
 
+def find_missing_fallbacks(
+    crew: Mapping[str, tuple[str, ...]], settings: Settings
+) -> dict[str, str]:
+    """Return the agents that are not installed and that no role names first, each with the line
+    that installs it.
+    """
+    needed = {
+        next((name for name in _ordered_agents(role, settings) if name in players), players[0])
+        for role, players in crew.items()
+    }
+    others = {name for players in crew.values() for name in players} - needed
+    missing = find_missing(sorted(others), settings.agent)
+    return {name: error.hint for name, error in missing.items()}
+
+
 def find_outside(crew: Mapping[str, tuple[str, ...]], settings: Settings) -> tuple[str, ...]:
     """Return the agents of a crew that fetch their tasks themselves."""
     names = {name for agents in crew.values() for name in agents}
@@ -145,11 +161,15 @@ def _agent_kind(name: str, settings: Settings) -> str:
 
 
 def _named_agents(role: str, settings: Settings) -> tuple[str, ...]:
+    named = _ordered_agents(role, settings)
+    own = role in settings.role and settings.role[role].agents
+    return (*named[1:], *named[:1]) if role in _SECOND_LOOKS and not own else named
+
+
+def _ordered_agents(role: str, settings: Settings) -> tuple[str, ...]:
+    """Return the agents of a role in the order in which the user named them."""
     own = settings.role[role].agents if role in settings.role else ()
-    if own:
-        return own
-    use = settings.agents.use
-    return (*use[1:], *use[:1]) if role in _SECOND_LOOKS else use
+    return own or settings.agents.use
 
 
 def _check_names(settings: Settings) -> None:

@@ -17,6 +17,7 @@ from punchlist.cli.session import run_session
 @options.checks_options
 @options.agent_options
 @options.check_option
+@options.commits_option
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """Review, fix, prove, file: the whole loop.

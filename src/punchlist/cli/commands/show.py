@@ -11,6 +11,7 @@ from punchlist.cli.terminal import print_json, say
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Status, reading_order
 from punchlist.model.ledger.run import Run
+from punchlist.views.item_words import find_notes
 from punchlist.views.report_document import make_report
 
 
@@ -51,7 +52,8 @@ async def command(  # noqa: PLR0913 - one parameter per option
         print_json(next(part for part in make_report(run).items if part.number == item))
     else:
         diff = None if no_diff else run.by_item.diffs.get(item)
-        say(*render_item(run.items[item], diff, run.landing.landed))
+        notes = find_notes(run, run.items[item])
+        say(*render_item(run.items[item], diff, run.landing.landed, notes=notes))
 
 
 def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> None:

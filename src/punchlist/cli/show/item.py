@@ -1,6 +1,6 @@
 """One item in full: findings, history, proof and diff."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from punchlist.cli.show.leftovers import SEVERITIES
@@ -21,7 +21,11 @@ _DIFF_COLOURS = {"+": "green", "-": "red"}
 
 
 def render_item(
-    item: Item, diff: Diff | None, landed: Iterable[Landed] = ()
+    item: Item,
+    diff: Diff | None,
+    landed: Iterable[Landed] = (),
+    *,
+    notes: Sequence[str] | None = None,
 ) -> "Iterator[RenderableType]":
     yield _render_head(item)
     yield from _render_findings(item)
@@ -29,12 +33,13 @@ def render_item(
         yield _render_title("History")
         for attempt in item.attempts:
             yield from _render_attempt(attempt)
-    if item.proofs:
-        yield _render_title("Proof")
+    notes = item.notes if notes is None else notes
+    if item.proofs or notes:
+        yield _render_title("Proof" if item.proofs else "Seen of the last fix, and no proof")
         for proof in item.proofs:
             artifact = f"  ({one_line(proof.artifact)})" if proof.artifact else ""
             yield f"  {PROOF_WORDS[proof.kind][0]:<16} {one_line(proof.said)}{artifact}"
-        yield from (f"  {'note':<16} {one_line(note)}" for note in item.notes)
+        yield from (f"  {'note':<16} {one_line(note)}" for note in notes)
     if item.issue:
         yield _render_title("Filed")
         yield f"  {one_line(item.issue)}"

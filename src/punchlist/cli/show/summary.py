@@ -165,7 +165,7 @@ def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[Renderab
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
             standing, "your checkout is as it was"
         )
-        commits = pluralize(len(run.landing.landed), "commit")
+        commits = pluralize(len(run.landing.commits), "commit")
         yield render_heading(f"The fixes: {commits} on {run.landing.branch}; {fate}")
     elif known or report:
         yield render_heading("Next")

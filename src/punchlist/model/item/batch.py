@@ -1,5 +1,7 @@
 """A batch is the set of items one fixer call works on, giving one patch."""
 
+from enum import StrEnum
+
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Safety
@@ -7,6 +9,19 @@ from punchlist.model.patch.patch import Patch
 
 AGENT = "agent"
 """The fixer of what no tool can fix."""
+
+
+class CommitGrouping(StrEnum):
+    """Which fixes share a commit. AUTO: tools' fixes by rule, each fix of an agent alone. RULE: all
+    by rule. ITEM: each alone. ONE: all together. MADE: each alone, also on lines that another
+    changed. In all others fixes of the same lines share a commit.
+    """
+
+    AUTO = "auto"
+    RULE = "rule"
+    ITEM = "item"
+    ONE = "one"
+    MADE = "made"
 
 
 class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):

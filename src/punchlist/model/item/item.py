@@ -139,6 +139,9 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: tuple[str, ...] = ()
     """What stands beside the proofs: seen of the fix, and no proof."""
     commit: str = ""
+    """The commit with its fix on the run's branch."""
+    made_in: str = ""
+    """The commit in which its fix was proven; `commit` may join several of these."""
     issue: str = ""
 
     @property
@@ -213,6 +216,7 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
             proofs=self._next_proofs(move, status, fixed=fixed),
             notes=move.notes if fixed else self.notes if status is self.status else (),
             commit=move.ref if fixed else self.commit,
+            made_in=move.ref if fixed else self.made_in,
             issue=move.ref if move.fact is Fact.FILED and status is Status.FILED else self.issue,
         )
 

@@ -6,7 +6,7 @@ from punchlist.model.checks.changed_lines import LineCount
 from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.languages import UnseenFiles
-from punchlist.model.item.batch import Batch
+from punchlist.model.item.batch import Batch, CommitGrouping
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item, Move
@@ -56,10 +56,14 @@ class Started(Event, frozen=True, kw_only=True):
     """Agents that punchlist does not start; each has one conversation for all its roles."""
     same_agents: dict[str, tuple[str, ...]] = {}
     """By role and agent ("challenger codex"): the fixers that are the same program and model."""
+    missing_agents: dict[str, str] = {}
+    """Agents for when others fail that were not installed, with the line that installs each."""
     specification: tuple[str, ...] = ()
     """Files that say what the change is meant to do, for reviewers that ask for them."""
     notes: str = ""
     """What the user wants agents to know."""
+    commits: CommitGrouping = CommitGrouping.MADE
+    """How fixes are grouped in commits, unless the workflow says it."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -273,9 +277,15 @@ class Verified(Event, frozen=True, kw_only=True):
     """By batch: how many of its changed lines the checks execute, where that is known."""
 
 
-class Landed(Struct, frozen=True):
+class Landed(Struct, frozen=True, omit_defaults=True):
+    """The commit in which a batch was proven."""
+
     batch: int
     commit: str
+    items: tuple[int, ...] = ()
+    rule: str = ""
+    """The rule of the analyzer or reviewer that its first item breaks, if it has a name."""
+    by_agent: bool = False
 
 
 class Committed(Event, frozen=True, kw_only=True):
@@ -295,6 +305,10 @@ class Published(Event, frozen=True, kw_only=True):
     branch: str
     tip: str
     failed: str = ""
+    source: str = ""
+    """The last proven commit that `tip` contains, if `tip` groups them in another way."""
+    commits: dict[str, tuple[int, ...]] = {}
+    """By commit that stands for others: the batches in it."""
 
 
 class Filed(Event, frozen=True, kw_only=True):
@@ -314,6 +328,8 @@ class Surveyed(Event, frozen=True, kw_only=True):
     unseen: tuple[UnseenFiles, ...] = ()
     left_out: int = 0
     """Files that the user's settings leave out of the review."""
+    unknown: tuple[str, ...] = ()
+    """Analyzers of which it is not known what else they looked at, if files are unseen."""
 
 
 class Reported(Event, frozen=True, kw_only=True):

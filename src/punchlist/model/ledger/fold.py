@@ -10,7 +10,7 @@ from punchlist.errors import UsageError
 from punchlist.model.item.item import ACTIONABLE, Item, Move, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.append_only_map import AppendOnlyMap
-from punchlist.model.ledger.fold_work import apply_work, settled
+from punchlist.model.ledger.fold_work import apply_work, point_at_shown, settled
 from punchlist.model.ledger.round_history import PastEvent, extend_history
 from punchlist.model.ledger.run import Landing, LatestReview, Question, Round, RoundWork, Run
 from punchlist.model.ledger.timeline import make_moment
@@ -27,7 +27,7 @@ def fold(run: Run, entry: ev.Entry) -> Run:
         active=run.active + _active_seconds(run, entry),
         started_at=run.started_at or entry.at,
         usage=run.usage + event.usage,
-        items=_apply_moves(run.items, event.moves, run.position.round),
+        items=_apply_moves(run, event.moves),
     )
     round_ = run.position.round
     run = replace(
@@ -77,14 +77,15 @@ def _enter_place(run: Run, entry: ev.Entry) -> Run:
     return replace(run, position=replace(now, place=entry.place, here=here))
 
 
-def _apply_moves(items: dict[int, Item], moves: Iterable[Move], round_: int) -> dict[int, Item]:
+def _apply_moves(run: Run, moves: Iterable[Move]) -> dict[int, Item]:
     moves = tuple(moves)
     if not moves:
-        return items
-    after = dict(items)
+        return run.items
+    after = dict(run.items)
     for move in moves:
         if move.item in after:
-            after[move.item] = after[move.item].apply_move(move, round_)
+            moved = after[move.item].apply_move(move, run.position.round)
+            after[move.item] = point_at_shown(moved, run.landing.shown)
     return after
 
 

@@ -1,5 +1,6 @@
 """Apply the events of the work to a run: review, plan, fix, verify, commit and report."""
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -7,7 +8,7 @@ from msgspec.structs import replace
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.item.doubt import Doubt
-from punchlist.model.item.item import Fact
+from punchlist.model.item.item import Fact, Item
 from punchlist.model.item.score import lowest_scores
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import (
@@ -56,14 +57,12 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
         case ev.Committed():
             return _committed(run, event)
         case ev.Published():
-            published = run.landing.published if event.failed else event.tip
-            landing = replace(run.landing, published=published, unpublished=event.failed)
-            return replace(run, landing=landing)
+            return _published(run, event)
         case ev.Filed():
             return replace(run, filing=_filed(run.filing, event))
         case ev.Surveyed():
-            reviewing = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
-            return replace(run, reviewing=reviewing)
+            seen = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
+            return replace(run, reviewing=replace(seen, unknown=event.unknown))
         case ev.Reported():
             artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
             filing = replace(run.filing, artifacts=artifacts, listed=event.listed)
@@ -242,6 +241,30 @@ def _committed(run: Run, event: ev.Committed) -> Run:
     refusal = (f"a git hook refused: {event.refused}",) if event.refused else ()
     work = replace(run.work, landed=len(event.landed))
     return replace(run, landing=landing, work=work, trouble=(*run.trouble, *refusal))
+
+
+def _published(run: Run, event: ev.Published) -> Run:
+    """Record the branch; items point at the commits that stand for those of their fixes."""
+    now = run.landing
+    made = {each.batch: each.commit for each in now.landed}
+    grouped = {made[n]: sha for sha, numbers in event.commits.items() for n in numbers if n in made}
+    shown = {**now.shown, **grouped}
+    landing = replace(
+        now,
+        published=now.published if event.failed else event.tip,
+        unpublished=event.failed,
+        arranged=event.tip,
+        source=event.source or event.tip,
+        shown=shown,
+    )
+    items = {number: point_at_shown(item, shown) for number, item in run.items.items()}
+    return replace(run, landing=landing, items=items if grouped else run.items)
+
+
+def point_at_shown(item: Item, shown: Mapping[str, str]) -> Item:
+    """Return the item with the commit on the run's branch that contains its fix."""
+    there = shown.get(item.made_in, item.commit)
+    return item if there == item.commit else replace(item, commit=there)
 
 
 def settled(run: Run, answers: dict[str, str], by: str) -> dict[str, Doubt]:

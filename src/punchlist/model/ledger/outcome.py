@@ -19,19 +19,20 @@ class RunOutcome(StrEnum):
 
 def run_outcome(run: Run) -> RunOutcome:
     undone = run.blind or run.halted or run.trouble or run.filing.unfiled or run.filing.owed
-    if undone or not _has_full_review(run) or _has_unjudged_fixes(run):
-        return RunOutcome.INCOMPLETE
     ours = run.in_scope
-    if any(item.awaits_agent for item in ours):
+    absent = any(item.awaits_agent for item in ours)
+    if undone or absent or not _has_full_review(run) or _has_unjudged_fixes(run):
         return RunOutcome.INCOMPLETE
     unseen = run.reviewing.unseen
-    if not ours and not run.reviewing.refused:
-        return RunOutcome.INCOMPLETE if run.overlooked or unseen else RunOutcome.CLEAN
     ends = {item.status for item in ours}
     if run.reviewing.refused or not ends <= {Status.FIXED, Status.DISMISSED}:
         return RunOutcome.LEFTOVERS
-    if unseen:
+    if unseen or (run.overlooked and not ours):
         return RunOutcome.INCOMPLETE
+    if run.old_must_fix:
+        return RunOutcome.LEFTOVERS
+    if not ours:
+        return RunOutcome.CLEAN
     return RunOutcome.FIXED if Status.FIXED in ends else RunOutcome.DISMISSED
 
 

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.languages import UnseenFiles
+from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
-from punchlist.model.item.item import ENDED, Item, Status
+from punchlist.model.item.item import ENDED, Attempt, Item, Status
 from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
@@ -114,6 +116,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """By agent: files it opened or reported on, where the whole repository is under review."""
     unseen: tuple[UnseenFiles, ...] = ()
     """Program files under review that no reviewer looked at."""
+    unknown: tuple[str, ...] = ()
+    """Analyzers that may have looked at some of these: it is not known."""
     left_out: int = 0
     """Program files that the user's settings leave out of the review."""
     unproven: dict[str, str] = {}
@@ -131,8 +135,24 @@ class Landing(Struct, frozen=True, kw_only=True):
     """Why a git hook of the repository was not run."""
     published: str = ""
     """The tip as the user's repository has it."""
+    arranged: str = ""
+    """The tip with commits grouped as the settings say; `source` is the proven commit like it."""
+    source: str = ""
+    shown: dict[str, str] = {}
+    """By proven commit: the commit on the run's branch that contains it, if that is another."""
     unpublished: str = ""
     """Why the user's repository lacks what landed last."""
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        """The commits on the run's branch, oldest first."""
+        named = [self.shown.get(each.commit, each.commit) for each in self.landed]
+        return tuple(dict.fromkeys(reversed(named)))[::-1]  # each comes where its last fix was
+
+    @property
+    def shown_tip(self) -> str:
+        """The tip of the run's branch as users see it."""
+        return self.arranged if self.source == self.tip else self.tip
 
 
 class Checking(Struct, frozen=True, kw_only=True):
@@ -258,6 +278,31 @@ class Run(Struct, frozen=True, kw_only=True):
     def left(self) -> list[Item]:
         """Unresolved items in scope."""
         return [item for item in self.in_scope if item.status not in ENDED]
+
+    @property
+    def shown_reviews(self) -> list[LatestReview]:
+        """The latest reviews, with the tip of the run's branch as users see it."""
+        tip, shown = self.landing.tip, self.landing.shown_tip
+        reviews = self.reviewing.reviews.values()
+        return [replace(each, commit=shown) if each.commit == tip else each for each in reviews]
+
+    def list_attempts(self, item: Item) -> tuple[Attempt, ...]:
+        """Return the item's history, with commits as they are on the run's branch."""
+        shown = self.landing.shown
+        return tuple(
+            replace(each, ref=shown[each.ref]) if each.ref in shown else each
+            for each in item.attempts
+        )
+
+    @property
+    def old_must_fix(self) -> list[Item]:
+        """Unresolved items outside the change that would be must-fix inside of it."""
+        outside = (item for item in self.items.values() if not item.in_scope)
+        return [
+            item
+            for item in outside
+            if item.severity is not Severity.MINOR and item.status not in ENDED
+        ]
 
     @property
     def overlooked(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The run's log: one short line per event, with its duration."""
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence, Sized
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -55,6 +55,12 @@ def _count_fixes(fixes: Sized) -> str:
     return pluralize(len(fixes), "fix", "fixes")
 
 
+def _name_first(texts: Sequence[str], most: int, glue: str) -> str:
+    """Return the first few texts, and how many more there are."""
+    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
+    return glue.join([*texts[:most], *more])
+
+
 def _describe_review(event: ev.Reviewed) -> _Line:
     if event.failed:
         return _Line(f"{event.reviewer} failed", Tone.BAD, event.failed)
@@ -65,7 +71,7 @@ def _describe_review(event: ev.Reviewed) -> _Line:
     looked = f" in {pluralize(event.looked_at, 'file')}" if event.looked_at else ""
     who = f"{event.reviewer} ({event.agent})" if event.agent else event.reviewer
     findings = pluralize(len(event.findings), "finding")
-    unopened = f"neither shown nor opened: {', '.join(event.unopened[:3])}"
+    unopened = f"neither shown nor opened: {_name_first(event.unopened, 3, ', ')}"
     why = unopened if event.unopened else ""
     return _Line(f"{who} reports {findings}{looked}{refused}", why=why)
 
@@ -94,7 +100,7 @@ def _describe_examination(event: ev.Examined) -> _Line:
     if event.refuted:
         return _Line(f"batch {event.batch} is refuted", Tone.BAD, event.refuted)
     tests = pluralize(sum(map(len, event.proofs.values())), "test")
-    why = "; ".join(event.noted[:2])
+    why = _name_first(event.noted, 2, "; ")
     return _Line(f"batch {event.batch} passes, with {tests} of its own", why=why)
 
 
@@ -182,13 +188,14 @@ def _describe_commits(event: ev.Committed) -> _Line:
     if event.refused:
         return _Line("a git hook refused", Tone.BAD, event.refused)
     unheard = event.unheard and f"the pre-commit hook was not run: {event.unheard}"
-    return _Line(f"{pluralize(len(event.landed), 'commit')} on {event.branch}", Tone.GOOD, unheard)
+    return _Line(f"{_count_fixes(event.landed)} on {event.branch}", Tone.GOOD, unheard)
 
 
 def _describe_branch(event: ev.Published) -> _Line:
     if event.failed:
         return _Line(f"{event.branch} could not be shown", Tone.BAD, event.failed)
-    return _Line(f"{event.branch} is in your repository")
+    commits = f", as {pluralize(len(event.commits), 'commit')}" if event.commits else ""
+    return _Line(f"{event.branch} is in your repository{commits}")
 
 
 def _describe_dismissal(event: ev.Dismissed) -> _Line:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from punchlist.model.dedup.identity import match_findings
-from punchlist.model.item.item import Fact, Item, Move
+from punchlist.model.item.item import Fact, Item
 from punchlist.model.ledger.events import Consolidated
 from punchlist.model.ledger.run import Run
 from punchlist.ports.analyzer import Analysis
@@ -24,14 +24,8 @@ async def attribute_commits(event: Consolidated, run: Run, world: World) -> Cons
         commit = ""
         if move.fact is Fact.COMMITTED and move.by == "review":
             commit = await _find_commit(run.items[move.item], run, looks)
-        moves.append(_with_commit(move, commit) if commit else move)
+        moves.append(replace(move, ref=commit) if commit else move)
     return replace(event, moves=tuple(moves))
-
-
-def _with_commit(move: Move, commit: str) -> Move:
-    why = f"{move.why} ({commit[:12]})"
-    proofs = tuple(replace(proof, said=f"{proof.said} ({commit[:12]})") for proof in move.proofs)
-    return replace(move, ref=commit, why=why, proofs=proofs)
 
 
 async def _find_commit(item: Item, run: Run, looks: "_Looks") -> str:

@@ -19,8 +19,12 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
     languages = _list_languages(world.change, tree)
     left_out = {path for path in languages if matches_any(path, world.unreviewed)}
     wanted = {path: name for path, name in languages.items() if path not in left_out}
+    unknown = []
     for review in run.reviewing.reviews.values():
         if wanted and not review.failed and not review.skipped:
+            name = review.reviewer
+            if name in world.analyzers and world.files_seen(name, tree, ()) is None:
+                unknown.append(name)
             seen = set(_list_seen(review, wanted, run, world, tree))
             wanted = {path: name for path, name in wanted.items() if path not in seen}
     by_language: dict[str, list[str]] = defaultdict(list)
@@ -30,7 +34,7 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
         UnseenFiles(name, len(paths), tuple(paths[:_NAMED]))
         for name, paths in sorted(by_language.items())
     )
-    return Surveyed(unseen=unseen, left_out=len(left_out))
+    return Surveyed(unseen=unseen, left_out=len(left_out), unknown=tuple(unknown) if unseen else ())
 
 
 def _list_languages(change: Change, tree: Tree) -> dict[str, str]:
@@ -58,16 +62,17 @@ def _list_seen(
     review: LatestReview, wanted: dict[str, str], run: Run, world: World, tree: Tree
 ) -> Iterator[str]:
     """Yield the files that a reviewer looked at. A findings file speaks for the languages that it
-    reports on.
+    reports on, an analyzer of unknown reach for the files.
     """
     name = review.reviewer
+    reports = (
+        finding.spot.path
+        for item in run.items.values()
+        for finding in (*item.findings, *item.latest)
+        if finding.source == name
+    )
     if name in run.started.documents:
-        known = {
-            find_language(finding.spot.path)
-            for item in run.items.values()
-            for finding in item.findings
-            if finding.source == name
-        }
+        known = {find_language(path) for path in reports}
         yield from (path for path, language in wanted.items() if language in known)
     elif name in run.started.crew:
         unopened = run.reviewing.looked_over.get(name, ())
@@ -77,4 +82,5 @@ def _list_seen(
             yield from (path for path in shown if path not in unopened)
     else:
         seen = world.files_seen(name, tree, list(wanted))
-        yield from (path for path in seen if review.has_seen(path))
+        known_files = set(reports) if seen is None else seen
+        yield from (path for path in known_files if review.has_seen(path))

@@ -41,7 +41,7 @@ def run_part(run: Run, repository: str, state: State) -> RunPart:
         started_at=run.started_at,
         seconds=round(run.active, 3),
         branch=run.landing.branch,
-        tip=run.landing.tip,
+        tip=run.landing.shown_tip,
         outcome=summary.outcome.value if run.ended else "",
         headline=summary.headline,
         advice=summary.advice,

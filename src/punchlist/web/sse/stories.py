@@ -193,7 +193,7 @@ def _end_event(run: Run, event: ev.Ended) -> FixEvent:
         outcome=event.outcome,
         branch_name=run.landing.branch,
         issues=issues,
-        commits=[landed.commit for landed in run.landing.landed],
+        commits=list(run.landing.commits),
     )
 
 

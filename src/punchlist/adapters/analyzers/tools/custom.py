@@ -72,7 +72,9 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     command: tuple[str, ...]
     format: str = "lines"
     files: tuple[str, ...] = ()
-    """Patterns of the files it looks at; none means all."""
+    """Patterns of the files it looks at; none means all that it is given. Without them and without
+    `{files}`, it counts as having looked only at files that it reports on.
+    """
     severity: str = ""
     """The weight of everything it finds, instead of what it says itself."""
     exits: tuple[int, ...] = (0, 1)
@@ -114,6 +116,7 @@ class Custom(AnalyzerTool):
         self.unsuppressed = settings.unsuppressed
         self.exits = frozenset(settings.exits)
         self.whole = FILES not in settings.command
+        self.reach_known = bool(settings.files) or not self.whole
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         command = self._settings.command

@@ -1,0 +1,133 @@
+"""Group proven commits by rule, by item or in one; fixes of the same lines share a commit."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from punchlist.model.item.batch import CommitGrouping
+from punchlist.model.item.item import Item
+from punchlist.model.ledger.events import Landed
+from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import pluralize
+from punchlist.model.patch.line_regions import find_regions, join_changes
+from punchlist.ports.repository import MadeCommit, RegionDraft, Repository
+from punchlist.views.item_words import describe_proof
+from punchlist.views.safe_text import safe_text
+
+_SUBJECT = 72
+_FEW = 3
+
+
+class Arranged(Struct, frozen=True):
+    """The tip of the grouped commits, and which batches are in each that is not as it was made."""
+
+    tip: str
+    commits: dict[str, tuple[int, ...]] = {}
+
+
+def keep_commits(run: Run) -> Arranged:
+    """Return the commits as they were made."""
+    landing = run.landing
+    return Arranged(landing.tip, {each.commit: (each.batch,) for each in landing.landed})
+
+
+async def arrange_commits(run: Run, repository: Repository, by: CommitGrouping) -> Arranged:
+    """Create the grouped commits above what was reviewed, or above what the user applied."""
+    landing, head = run.landing, run.started.change.head
+    if by is CommitGrouping.MADE:
+        return Arranged(landing.tip)
+    kept = bool(landing.arranged) and await repository.has_applied(landing.arranged)
+    since, parent = (landing.source, landing.arranged) if kept else (head, head)
+    made = await repository.read_chain(since, landing.tip)
+    known = {each.commit: each for each in landing.landed}
+    landed = [known[each.commit] for each in made]
+    regions = find_regions([each.lines for each in made])
+    home = join_changes(regions, len(made))
+    groups = group_commits(landed, home, by)
+    if since == parent and groups == [(number,) for number in range(len(made))]:
+        return keep_commits(run) if landing.shown else Arranged(landing.tip)
+    drafts = [
+        RegionDraft(
+            render_group([made[number] for number in group], [landed[n] for n in group], run),
+            tuple(each for each in regions if not each.changes.isdisjoint(group)),
+        )
+        for group in groups
+    ]
+    shas = await repository.arrange_chain(landing.branch, parent, landing.tip, drafts)
+    batches = (tuple(landed[number].batch for number in group) for group in groups)
+    return Arranged(shas[-1], dict(zip(shas, batches, strict=True)))
+
+
+def group_commits(
+    landed: Sequence[Landed], home: Sequence[int], by: CommitGrouping
+) -> list[tuple[int, ...]]:
+    """Return which commits become one, by their numbers; `home` has the same number for those that
+    share lines. A group comes where its last commit was: what it builds on is before it.
+    """
+    chains: dict[int, list[int]] = {}
+    for number, first in enumerate(home):
+        chains.setdefault(first, []).append(number)
+    groups: dict[object, list[int]] = {}
+    for first, chain in chains.items():
+        key = _group_key([landed[number] for number in chain], by)
+        groups.setdefault(first if key is None else key, []).extend(chain)
+    return sorted((tuple(sorted(group)) for group in groups.values()), key=lambda each: each[-1])
+
+
+def _group_key(chain: Sequence[Landed], by: CommitGrouping) -> tuple[str, ...] | None:
+    """Return what the commits of a chain have in common with those of other chains, if anything."""
+    if by is CommitGrouping.ONE:
+        return ()
+    rules = tuple(sorted({each.rule for each in chain}))
+    agents = any(each.by_agent for each in chain)
+    by_rule = by is CommitGrouping.RULE or (by is CommitGrouping.AUTO and not agents)
+    return rules if by_rule and all(rules) else None
+
+
+def render_group(made: Sequence[MadeCommit], landed: Sequence[Landed], run: Run) -> str:
+    """Render the message of a commit: its own, or one that names all items of a group."""
+    if len(made) == 1:
+        return made[0].message
+    numbers = sorted({number for each in landed for number in each.items})
+    items = [run.items[number] for number in numbers if number in run.items]
+    subject = shorten_subject(_group_subject(landed, len(items), run.landing.titles))
+    listed = "\n".join(f"- {locate_item(item)}: {one_line(item.current.title)}" for item in items)
+    seen = "\n".join(_list_evidence(items))
+    trailers = f"Punchlist-Run: {run.id}\nPunchlist-Items: {', '.join(map(str, numbers))}\n"
+    return "\n\n".join(filter(None, (subject, listed, seen, trailers)))
+
+
+def _group_subject(landed: Sequence[Landed], count: int, titles: Mapping[int, str]) -> str:
+    rules = sorted({each.rule for each in landed if each.rule})
+    if not rules:
+        return f"Fix {titles.get(landed[0].batch, 'items')} and {count - 1} more"
+    named = ", ".join(rules) if len(rules) <= _FEW else f"{len(rules)} rules"
+    return f"Fix {named}: {pluralize(count, 'item')}"
+
+
+def _list_evidence(items: Sequence[Item]) -> Iterator[str]:
+    """Yield each proof and note once, with the number of items that have it."""
+    proofs = (describe_proof(proof) for item in items for proof in item.proofs)
+    notes = (note for item in items for note in item.notes)
+    for word, texts in (("Proof", proofs), ("Note", notes)):
+        for text, count in Counter(map(one_line, texts)).items():
+            yield f"{word}: {text} ({pluralize(count, 'item')})"
+
+
+def one_line(text: str) -> str:
+    """Return safe text without line ends: with them a file's name could pose as a trailer."""
+    return safe_text(" ".join(text.split()))
+
+
+def locate_item(item: Item) -> str:
+    """Return the file and line of an item, in one line."""
+    spot = item.current.spot
+    path = one_line(spot.path)
+    return f"{path}:{spot.line}" if spot.line else path
+
+
+def shorten_subject(text: str) -> str:
+    """Return the first line of a commit message, as long as git's tools show it."""
+    subject = one_line(text)
+    return subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1].rstrip() + "…"
