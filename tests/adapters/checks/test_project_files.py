@@ -123,8 +123,12 @@ def test_a_command_for_few_of_the_tests_does_not_keep_the_others_from_running(fo
             {"pytest": f"{PYTEST} tests", "black": "--check ."},
         ),
         ({".pre-commit-config.yaml": HOOKS}, {"pytest": PYTEST, "ruff check": "check --exit-non-zero-on-fix .", "mypy": "app"}),
+        (
+            {"setup.cfg": "[flake8]\nmax-line-length = 99\n", "pyproject.toml": "[tool.black]\n", "tox.ini": "[testenv]\ncommands = black app\n"},
+            {"pytest": PYTEST, "black": "--check app", "flake8": "--extend-exclude=.venv,venv,node_modules ."},
+        ),
         *needs.rarely(
-            ({"Makefile": "PY = python3\nlint:\n\t@$(PY) -m flake8 app && black --check app\n"}, {"pytest": PYTEST, "flake8": "app", "black": "--check app"}),
+            ({"Makefile": "V = .venv\nB := $(V)/bin\nlint:\n\t@$(B)/python -m flake8 app && $(B)/black --check app\n\tcat x\n"}, {"pytest": PYTEST, "flake8": "app", "black": "--check app"}),
             ({"pyproject.toml": '[tool.hatch.envs.dev.scripts]\nstyle = ["black {args:.}", "mypy app"]\n'}, {"pytest": PYTEST, "black": "--check .", "mypy": "app"}),
             ({"tox.toml": '[env.a]\ncommands = [["black", { replace = "posargs", default = ["app"] }]]\n'}, {"pytest": PYTEST, "black": "--check app"}),
             ({".gitlab-ci.yml": "style:\n  script:\n    - mypy app\nnever:\n  allow_failure: true\n  script: [black .]\n"}, {"pytest": PYTEST, "mypy": "app"}),
@@ -179,9 +183,26 @@ def test_examples_that_no_pytest_runs_are_named(found):
 
 
 @pytest.mark.parametrize(
-    "text", ["\0", "[" * 9000, "a: &a [*a]", "- - -", "jobs: 3", "= [", "x" * 10]
+    "text",
+    ["\0", "[" * 900, "a = " + "[" * 9000, "a: &a [*a]", "- - -", "jobs: 3", "= [", "x" * 10],
 )
 def test_files_that_make_no_sense_are_passed_over(found, text):
     names = ("tox.ini", "tox.toml", "noxfile.py", "hatch.toml", ".gitlab-ci.yml", "Makefile")
     more = (".pre-commit-config.yaml", ".github/workflows/a.yml", "package.json", "setup.cfg")
     assert found({**TEST, **dict.fromkeys((*names, *more), text)})[0]["pytest"] == PYTEST
+
+
+def test_small_files_that_would_become_large_are_read_in_no_time(found):
+    grow = "".join(f"v{n} = {f'$(v{n + 1}) ' * 200}\n" for n in range(9))
+    nox = "".join(f"v{n} = [{f'v{n + 1}, ' * 300}]\n" for n in range(9)) + "v9 = []\n"
+    tox = "".join(f"[s{n}]\nx = {f'{{[s{n + 1}]x}}' * 900}\n" for n in range(9))
+    files = {
+        "Makefile": f"{grow}v9 = x\nlint:\n\tflake8 $(v0)\n",
+        "noxfile.py": f"{nox}def lint(session):\n    session.run('flake8', *v0)\n",
+        "tox.ini": f"{tox}[s9]\nx = y\n[testenv]\ncommands = flake8 {{[s0]x}}\n",
+        ".gitlab-ci.yml": f"a: &a\n  script: [{'1, ' * 9000}]\n"
+        + "".join(f"j{n}: *a\n" for n in range(9000)),
+    }
+    commands, seen = found({**TEST, **files})
+    assert commands == {"pytest": PYTEST}
+    assert seen.left_out

@@ -24,6 +24,7 @@ from punchlist.adapters.checks.project_files.gates import (
     would_write,
 )
 from punchlist.adapters.checks.project_files.other_files import (
+    read_configured,
     read_makefile,
     read_package_scripts,
     read_pre_commit,
@@ -41,7 +42,10 @@ from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.tree import Tree
 
-_READERS = (read_tox, read_nox, read_scripts, read_makefile, read_workflows, read_pre_commit)
+_READERS = (
+    read_tox, read_nox, read_scripts, read_makefile, read_workflows, read_pre_commit,
+    read_configured,
+)  # fmt: skip
 _SECONDS = 600
 _MOST = 12
 """Gates of one project, and commands named in one note."""
@@ -52,8 +56,8 @@ _INSTALLERS = frozenset(
     """pip uv poetry pdm tox nox hatch make npm pnpm yarn coverage codecov twine build echo cd rm
     mkdir cp mv export set source git sudo apt-get apt curl docker sphinx-build mkdocs""".split()
 )
-_FROM = ("tox", "nox", "pyproject", "hatch", "setup", "Makefile", "makefile", "GNU")
-"""How the origins of commands begin that are all named; of CI files, only known tools are."""
+_FROM = ("tox", "nox", "pyproject", "hatch", "setup")
+"""How the origins of commands begin that are all named; of other files, only known tools are."""
 
 
 class FoundChecks(Struct, frozen=True):
@@ -215,7 +219,7 @@ def _name_unread(commands: _Commands, own: Sequence[Tool]) -> Iterator[str]:
         for tool in commands.tools
         if tool not in own
         and not gate_name(tool)
-        and tool.name not in _INSTALLERS
+        and tool.name not in (*_INSTALLERS, "unittest")
         and tool.origin.startswith(_FROM)
     ]
     yield from _shorten(unread)

@@ -17,8 +17,13 @@ from punchlist.ports.tree import Tree
 _LARGEST = 200_000
 _MOST = 1000
 """Lines of one file; aliases can make a small file of YAML a large one."""
+_FEW = 200
+"""Jobs of one file, and steps of one job."""
+_LONGEST = 2000
+_NESTED = 4
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-_VARIABLE = re.compile(r"^(\w+)\s*[:?]?=\s*([^$\n]*)$", re.MULTILINE)
+_VARIABLE = re.compile(r"^(\w+)\s*[:?]?=[ \t]*(.*)$", re.MULTILINE)
+_USE = re.compile(r"\$[({](\w+)[)}]")
 _TARGET = re.compile(r"^([\w./-]+)\s*:(?!=)")
 _ACTIONS = {
     "psf/black": "black --check .",
@@ -32,17 +37,38 @@ _HOOKS = {
     "ruff-format": "ruff format",
     "black-jupyter": "black",
 }
+_FLAKE8 = "flake8 --extend-exclude=.venv,venv,node_modules ."
+_CONFIGURED = {
+    ".flake8": ("[flake8]", _FLAKE8),
+    "setup.cfg": ("[flake8]", _FLAKE8),
+    "tox.ini": ("[flake8]", _FLAKE8),
+    ".isort.cfg": ("[settings]", "isort --check-only ."),
+    "ruff.toml": ("", "ruff check ."),
+    ".ruff.toml": ("", "ruff check ."),
+}
+_TABLES = {
+    "[tool.black]": "black --check .",
+    "[tool.isort]": "isort --check-only .",
+    "[tool.ruff]": "ruff check .",
+    "[tool.ruff.lint]": "ruff check .",
+    "[tool.ruff.format]": "ruff format --check .",
+}
 _CONTINUES = "continue-on-error"
 
 
 def read_makefile(tree: Tree) -> Iterator[Line]:
     name = next((each for each in _MAKEFILES if tree.text(each) is not None), "")
     text = tree.text(name) or "" if name else ""
-    values = {"PYTHON": "python", "PYTHON3": "python", **dict(_VARIABLE.findall(text))}
+    known = {name: value for name, value in _VARIABLE.findall(text) if len(value) < _LONGEST}
+    values = {"PYTHON": "python", "PYTHON3": "python", **known}
     target = ""
     for line in re.sub(r"\\\r?\n\s*", " ", text).splitlines():
         if line.startswith("\t") and target:
-            filled = re.sub(r"\$[({](\w+)[)}]", lambda m: values.get(m[1], UNKNOWN), line)
+            filled = line
+            for _ in range(_NESTED if len(line) < _LONGEST else 0):
+                if len(filled) > _LONGEST:
+                    filled = UNKNOWN
+                filled = _USE.sub(lambda match: values.get(match[1], UNKNOWN), filled)
             yield Line(filled.strip(), f"{name}: {target}", for_shell=True)
         elif found := _TARGET.match(line):
             target = found[1]
@@ -56,9 +82,9 @@ def read_workflows(tree: Tree) -> Iterator[Line]:
     jobs = _parse_yaml(tree.text(".gitlab-ci.yml"))
     lines = (
         Line(line, f".gitlab-ci.yml: {name}", for_shell=True)
-        for name, job in jobs.items()
+        for name, job in islice(jobs.items(), _FEW)
         if isinstance(job, dict) and not job.get("allow_failure")
-        for text in as_list(job.get("script"))
+        for text in as_list(job.get("script"))[:_FEW]
         if isinstance(text, str)
         for line in join_lines(text)
     )
@@ -67,9 +93,10 @@ def read_workflows(tree: Tree) -> Iterator[Line]:
 
 def _read_github(path: str, workflow: dict[str, Any]) -> Iterator[Line]:
     jobs = workflow.get("jobs")
-    for name, job in jobs.items() if isinstance(jobs, dict) else ():
+    named = jobs.items() if isinstance(jobs, dict) else ()
+    for name, job in islice(named, _FEW):
         steps = as_list(job.get("steps")) if isinstance(job, dict) else []
-        for step in steps:
+        for step in steps[:_FEW]:
             if not isinstance(step, dict) or step.get(_CONTINUES) or job.get(_CONTINUES):
                 continue
             folder = step.get("working-directory", "")
@@ -96,6 +123,16 @@ def read_pre_commit(tree: Tree) -> Iterator[Line]:
         whole = [] if hook.get("pass_filenames") is False else ["."]
         text = " ".join((command, *map(shlex.quote, (*arguments, *whole))))
         yield Line(text, f"{path}: {name}")
+
+
+def read_configured(tree: Tree) -> Iterator[Line]:
+    """Yield how linters and formatters are usually run that the project only configures."""
+    places = [(name, *each) for name, each in _CONFIGURED.items()]
+    places += [("pyproject.toml", *each) for each in _TABLES.items()]
+    for name, section, command in places:
+        text = tree.text(name)
+        if text is not None and section in ("", *map(str.strip, text.splitlines())):
+            yield Line(command, f"configured in {name} {section}".rstrip())
 
 
 def read_package_scripts(tree: Tree) -> dict[str, str]:

@@ -13,7 +13,7 @@ from punchlist.ports.tree import Tree
 
 _ARGUMENTS = re.compile(r"\{args(?::([^{}]*))?\}")
 _TASKS = (("poe", "tasks"), ("pdm", "scripts"), ("rye", "scripts"), ("taskipy", "tasks"))
-_DEEPEST = 8
+_DEEPEST, _WIDEST = 6, 20
 Names = Mapping[str, ast.expr]
 
 
@@ -66,6 +66,8 @@ def _read_words(node: ast.expr, names: Names, depth: int = 0) -> list[str]:
             parts = values[-1:]
         case _:
             return [UNKNOWN]
+    if len(parts) > _WIDEST:
+        return [UNKNOWN]
     return [word for part in parts for word in _read_words(part, names, depth + 1)]
 
 

@@ -24,6 +24,7 @@ _VALUES = {
     ":": ":",
 }
 _TURNS = 8
+_LONGEST = 20_000
 
 
 def read_tox(tree: Tree) -> Iterator[Line]:
@@ -64,7 +65,8 @@ def _fill(text: str, parser: configparser.RawConfigParser) -> str:
         name, _, default = match[1].partition(":")
         other = _SECTION.fullmatch(match[1])
         if other:
-            return parser.get(other[1], other[2], fallback=UNKNOWN)
+            value = parser.get(other[1], other[2], fallback=UNKNOWN)
+            return value if len(value) < _LONGEST else UNKNOWN
         if name == "env":
             return default.partition(":")[2] if ":" in default else UNKNOWN
         return default if name == "posargs" else _VALUES.get(match[1], UNKNOWN)
@@ -73,7 +75,7 @@ def _fill(text: str, parser: configparser.RawConfigParser) -> str:
         filled = _BRACES.sub(find, text)
         if filled == text:
             return text
-        text = filled
+        text = filled if len(filled) < _LONGEST else UNKNOWN
     return UNKNOWN
 
 
@@ -102,7 +104,7 @@ def _quote(word: str) -> str:
 def parse_toml(text: str | None) -> dict[str, Any]:
     try:
         return tomllib.loads(text or "")
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
 
