@@ -43,14 +43,10 @@ _CONFIGURED = {
     "setup.cfg": ("[flake8]", _FLAKE8),
     "tox.ini": ("[flake8]", _FLAKE8),
     ".isort.cfg": ("[settings]", "isort --check-only ."),
-    "ruff.toml": ("", "ruff check ."),
-    ".ruff.toml": ("", "ruff check ."),
 }
 _TABLES = {
     "[tool.black]": "black --check .",
     "[tool.isort]": "isort --check-only .",
-    "[tool.ruff]": "ruff check .",
-    "[tool.ruff.lint]": "ruff check .",
     "[tool.ruff.format]": "ruff format --check .",
 }
 _CONTINUES = "continue-on-error"
@@ -131,8 +127,8 @@ def read_configured(tree: Tree) -> Iterator[Line]:
     places += [("pyproject.toml", *each) for each in _TABLES.items()]
     for name, section, command in places:
         text = tree.text(name)
-        if text is not None and section in ("", *map(str.strip, text.splitlines())):
-            yield Line(command, f"configured in {name} {section}".rstrip())
+        if text is not None and section in map(str.strip, text.splitlines()):
+            yield Line(command, f"configured in {name} {section}")
 
 
 def read_package_scripts(tree: Tree) -> dict[str, str]:
