@@ -85,7 +85,8 @@ def shared_repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repo]:
 
 
 def _isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    for name in [name for name in os.environ if name.startswith(("GIT_", "XDG_", "PUNCHLIST_"))]:
+    own = ("GIT_", "XDG_", "PUNCHLIST_", "CONDA_", "VIRTUAL_ENV", "UV_PROJECT_")
+    for name in [name for name in os.environ if name.startswith(own)]:
         monkeypatch.delenv(name)
     identity = {
         f"GIT_{who}_{what}": value
@@ -202,13 +203,60 @@ SOAK = (
     "adapters/agents/test_whole_run_trouble.py::test_when_an_agent_is_killed_the_next_one_does_its_work",
     "bench/test_lies_behaviours.py",
     "cli/test_cli_run.py::test_the_demo_explains_itself_and_every_finding_has_an_end",
+    "cli/test_cli_terminal.py::test_what_the_files_name_and_python_lacks_is_offered_before_the_run_and_once",
     "hostile/test_hostile_company.py::test_many_different_runs_at_once_in_one_home",
     "hostile/test_hostile_files.py::test_one_line_of_many_megabytes_is_bounded_everywhere",
-    "journeys/test_killed_agents.py::test_killed_at_an_event_the_run_asks_nobody_again_and_comes_to_the_same_end",
     "tui/test_tui_steer.py::test_a_question_is_answered_in_place_and_the_run_goes_on_by_itself",
     "tui/test_tui_steer.py::test_a_run_whose_process_was_killed_is_taken_over",
     "tui/test_tui_text.py::test_ten_thousand_items_cost_no_more_than_a_screenful",
     "tui/test_tui_watch.py::test_runs_are_listed_and_one_is_chosen",
+    "adapters/agents/test_agent_real.py::test_a_session_that_is_gone_is_begun_anew[claude",
+    "adapters/agents/test_agent_real.py::test_an_agent_that_crashes_or_is_killed_leaves_nothing_behind[6",
+    "adapters/agents/test_agent_real.py::test_an_answer_that_talks_of_errors_is_an_answer[claude",
+    "adapters/agents/test_agent_real.py::test_an_error_of_the_model_is_told_apart[401",
+    "adapters/agents/test_agent_real.py::test_an_error_of_the_model_is_told_apart[529",
+    "adapters/agents/test_agent_real.py::test_without_the_guards_the_same_trap_does_run[claude",
+    "adapters/agents/test_whole_run_trouble.py::test_a_challenger_in_trouble_approves_nothing",
+    "adapters/git/test_repository.py::test_three_thousand_commits_take_seconds_and_a_large_tree_is_reused_quickly",
+    "bench/test_lies_corpus.py",
+    "hostile/test_hostile_checks.py[without walls",
+    "hostile/test_hostile_company.py::test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed[collect",
+    "hostile/test_hostile_company.py::test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed[reset",
+    "hostile/test_hostile_company.py::test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed[switch",
+    "hostile/test_hostile_documents.py[a brace too many",
+    "hostile/test_hostile_documents.py[a stray byte",
+    "journeys/test_challenged.py[all is well, ship it",
+    "journeys/test_killed_agents.py",
+    "journeys/test_one_item.py[answer1",
+    "journeys/test_one_item.py[answer2",
+    "steps/judging/test_replay_lies.py[clock",
+    "steps/judging/test_replay_lies.py[emptied",
+    "steps/judging/test_replay_lies.py[encoded",
+    "steps/judging/test_replay_lies.py[environment",
+    "steps/judging/test_replay_lies.py[expected",
+    "steps/judging/test_replay_lies.py[packed",
+    "steps/judging/test_replay_lies.py[replaced",
+    *(
+        f"steps/judging/test_replay_honest.py[{what}"
+        for what in (
+            "a copy",
+            "a nested function",
+            "a property",
+            "a register in a class",
+            "a setting that was not read before",
+            "a variable that was not read before",
+            "a warning",
+            "an end that was not looked at before",
+            "chance",
+            "few inputs that are valid",
+            "one rare input",
+            "the current folder",
+            "what is printed",
+            "words that were missing in a table",
+        )
+    ),
+    "tui/test_tui_terminal.py::test_a_signal_stops_the_run_between_two_events_and_gives_the_terminal_back[1",
+    "tui/test_tui_terminal.py::test_a_signal_stops_the_run_between_two_events_and_gives_the_terminal_back[2",
 )
 """The same stories with other agents, on other surfaces or in larger numbers than `make test` tells them: minutes, for `make soak`."""
 
@@ -266,8 +314,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name = item.path.relative_to(here).as_posix()
         test, _, parameters = item.name.partition("[")
-        parts = {f"{name}[{part}" for part in parameters.rstrip("]").split("-")}
-        if {name, f"{name}::{test}", *parts} & set(SOAK):
+        whole = f"{name}::{test}"
+        parts = {
+            f"{start}[{part}"
+            for start in (name, whole)
+            for part in (parameters[:-1], *parameters[:-1].split("-"))
+        }
+        if {name, whole, *parts} & set(SOAK):
             item.add_marker(pytest.mark.soak)
         elif not kinds & {mark.name for mark in item.iter_markers()}:
             item.add_marker(next(kind for start, kind in KINDS.items() if name.startswith(start)))

@@ -13,6 +13,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+import fresh_clone
 from made import made_run
 from punchlist.cli.show.progress import LiveBoard
 from punchlist.model.ledger.events import Entry, Interrupted
@@ -96,6 +97,41 @@ def test_checks_are_shown_and_asked_for_once_on_a_terminal(punchlist, cart):
     screen.type("n\n")
     assert screen.end() == 1
     assert "unverified" in screen.text
+
+
+def test_a_run_whose_tests_lack_a_package_offers_to_make_an_environment_and_begins_again(
+    repo, make_punchlist, tmp_path
+):
+    repo.commit(fresh_clone.FILES)
+    punchlist = make_punchlist(repo.root)
+    programs = fresh_clone.write_installer(tmp_path / "tools/bin")
+    punchlist.env["PATH"] = f"{programs}:{punchlist.env['PATH']}"
+    settings = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=F")
+    screen = Screen(punchlist, "run", "--all", "--yes", *settings)
+    asked = screen.until("Do this? [y]es, [n]o")
+    assert "The tests lack a package: ModuleNotFoundError" in asked
+    assert "uv pip install --python" in asked
+    screen.type("y\n")
+    assert screen.end() == 0
+    assert "analyzer clean + tests pass" in screen.text.rpartition("Do this?")[2]
+
+
+def test_what_the_files_name_and_python_lacks_is_offered_before_the_run_and_once(
+    repo, make_punchlist
+):
+    named = {"requirements.txt": "pip\nno-such-package-anywhere>=1\nhidden; sys_platform == 'x'\n"}
+    repo.commit({**fresh_clone.FILES, **named})
+    punchlist = make_punchlist(repo.root)
+    arguments = ("run", "--all", "--yes", "--set", "analyzers.enabled=ruff", "--max-time", "1")
+    screen = Screen(punchlist, *arguments)
+    asked = screen.until("Do this? [y]es, [n]o")
+    assert "lack a package: no-such-package-anywhere." in asked
+    assert "scope: everything" not in asked, "no run began, and no agent was paid"
+    screen.type("n\n")
+    screen.end()
+    again = Screen(punchlist, *arguments)
+    again.end()
+    assert "Do this?" not in again.text
 
 
 def test_the_live_view_says_what_is_running_and_for_how_long(slow):

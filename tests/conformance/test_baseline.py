@@ -132,6 +132,36 @@ def test_files_that_cannot_be_imported_are_named_and_are_no_tests_that_failed(be
     assert item.proofs[-1].said == f"tests: {failed}"
 
 
+class LacksPackage(NonePasses):
+    async def run(self, check, tree, *, only=()):
+        said = await super().run(check, tree)
+        line = "\x1b[1m\x1b[31mE   ModuleNotFoundError: No module named 'text_folding'\x1b[0m\n"
+        return replace(said, output=f"{line}b: assert 1 == 2\n")
+
+
+def test_tests_that_fail_for_want_of_a_package_are_said_with_the_remedy(bench):
+    bench.judge = LacksPackage(a=PASSED, b=FAILED)
+    run = bench.run()
+    gap = next(find_gaps(run))
+    assert gap.what == "A package is missing for tests, and 1 test failed before any fix"
+    assert gap.why.startswith("ModuleNotFoundError: No module named 'text_folding'. To repair it: ")
+    (item,) = run.find_items(Status.FIXED)
+    assert item.proofs[-1].kind is ProofClass.CHECKED, "the tests that pass judge"
+
+
+def test_where_a_package_is_missing_that_the_project_s_files_name_nothing_is_checked(bench):
+    bench.judge = LacksPackage(a=PASSED, b=FAILED)
+    bench.checks = (replace(CHECK, lacks=("text-folding",), python_from="on PATH"),)
+    run = bench.run()
+    gap = next(find_gaps(run))
+    assert gap.what == "tests could not judge"
+    lacks = "its Python lacks text-folding, which the project's files name"
+    assert gap.why.startswith(f"{lacks}, and 1 test failed on the base: ModuleNotFoundError: ")
+    assert "To repair it: `punchlist setup`" in gap.why
+    (item,) = run.find_items(Status.FIXED)
+    assert [proof.kind for proof in item.proofs] == [ProofClass.RECHECKED]
+
+
 def test_on_other_ground_the_base_is_measured_again(bench):
     bench.run()
     assert bench.run().checks.baselines["tests"].cached

@@ -49,6 +49,28 @@ def checked(repo, ground, tmp_path, monkeypatch):
     return run
 
 
+def test_an_environment_that_a_commit_brings_is_never_run(repo, ground, tmp_path):
+    repo.commit({"a.py": CODE, "test_a.py": TEST}, "base")
+    linked = tmp_path / "linked"
+    repo.git("worktree", "add", "--quiet", str(linked))
+    repo.git("checkout", "--quiet", "-b", "topic")
+    repo.write("tools/env/bin/python", f"#!/bin/sh\ntouch {tmp_path}/ran\n", mode=0o755)
+    (repo.root / ".venv").symlink_to("tools/env")
+    repo.git("add", "--all")
+
+    def look(*where):
+        (check,) = json.loads(ground(*where, "run", "--all", "--dry-run", "--json").stdout)[
+            "checks"
+        ]
+        assert check["command"][1:] == ["-m", "pytest"]
+        assert not (tmp_path / "ran").exists()
+
+    look()  # staged, as by a merge that is not committed yet
+    repo.commit({}, "the branch under review")
+    look()
+    look("-C", str(linked))  # checked out in the main work tree only
+
+
 @pytest.fixture(params=["with walls", "without walls"])
 def walls(request, monkeypatch):
     """Both ways a check may run; what holds only behind walls has tests of its own."""

@@ -57,7 +57,7 @@ def test_a_repository_of_somebody_else_is_refused_with_gits_own_remedy(repo, gro
         os.chown(path, 12345, 12345, follow_symlinks=False)
     told = ground("run", "--all")
     assert told.code == 6
-    assert "belongs to someone else" in told.error
+    assert "belongs to another user" in told.error
     assert f"safe.directory {repo.root}" in told.error
 
 

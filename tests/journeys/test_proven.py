@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import shop
 from shop import Watch
 
 from punchlist.app.drive.answers import answer_run
@@ -20,6 +21,34 @@ from punchlist.model.item.proof import ProofClass
 from punchlist.model.patch.change import ScopeKind
 
 LEDGER = Path(__file__).parents[2] / "tools" / "verify_ledger.py"
+
+
+@pytest.fixture(scope="module")
+def whole(shared_repo, tmp_path_factory):
+    """The shop after one run with all defaults, for tests that only look at what came of it."""
+    folder = tmp_path_factory.mktemp("whole")
+    homes = {
+        "PUNCHLIST_HOME": str(folder / "state"),
+        "PUNCHLIST_CONFIG": str(shop.settings(folder / "settings.toml")),
+    }
+    shop.written(shared_repo.root)
+    shared_repo.commit(message="the shop")
+    before = everything_but_the_branch(shared_repo.root)
+    place = shop.Place(shared_repo)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in homes.items():
+            patch.setenv(name, value)
+        run = place.run()
+    assert everything_but_the_branch(shared_repo.root) == before
+    return place, run, homes
+
+
+@pytest.fixture
+def ran(whole, monkeypatch):
+    place, run, homes = whole
+    for name, value in homes.items():
+        monkeypatch.setenv(name, value)
+    return place, run
 
 
 def by_rule(run, rule):
@@ -38,9 +67,8 @@ def everything_but_the_branch(root: Path) -> str:
     return sums.hexdigest()
 
 
-def test_what_can_be_proven_lands_and_the_rest_is_filed(place):
-    before = everything_but_the_branch(place.repo.root)
-    run = place.run()
+def test_what_can_be_proven_lands_and_the_rest_is_filed(ran):
+    place, run = ran
     fixed = run.find_items(Status.FIXED)
     assert {item.lead.rule for item in fixed} >= {"F401", "E711", "UP032"}
     for item in fixed:
@@ -48,12 +76,11 @@ def test_what_can_be_proven_lands_and_the_rest_is_filed(place):
         assert item.commit
     assert all(item.status in (Status.FIXED, Status.FILED) for item in run.items.values())
     assert place.audit().ok
-    assert everything_but_the_branch(place.repo.root) == before
     assert run.ended == "leftovers"
 
 
-def test_the_fix_that_breaks_a_test_is_named_and_left_out(place):
-    run = place.run()
+def test_the_fix_that_breaks_a_test_is_named_and_left_out(ran):
+    place, run = ran
     (culprit,) = [
         item
         for item in by_rule(run, "F401")
@@ -68,8 +95,8 @@ def test_the_fix_that_breaks_a_test_is_named_and_left_out(place):
     assert "dumps" in place.repo.git("show", f"{run.landing.branch}:shop/compat.py")
 
 
-def test_a_test_that_failed_before_is_held_against_nobody(place):
-    run = place.run()
+def test_a_test_that_failed_before_is_held_against_nobody(ran):
+    place, run = ran
     baseline = run.checks.baselines["tests"]
     assert (baseline.passed, baseline.failed, baseline.unusable) == (4, 1, "")
     assert baseline.sentinel == "a planted failure was seen"
@@ -105,8 +132,8 @@ def test_each_batch_is_one_commit_with_trailers_and_only_its_own_paths(place):
         assert all(item.commit == commit for item in items)
 
 
-def test_the_ledger_can_be_verified_without_punchlist(place, tmp_path):
-    run = place.run()
+def test_the_ledger_can_be_verified_without_punchlist(ran, tmp_path):
+    place, run = ran
 
     async def export(app):
         return b"".join(

@@ -11,7 +11,8 @@ from punchlist.views.item_words import unfixed_reason
 RED = (
     "import unittest\n\nfrom shop import prices\n\n\nclass Known(unittest.TestCase):\n"
     "    def test_nothing(self):\n        self.assertIsNone(prices.mean([]))\n\n"
-    "    def test_two(self):\n        self.assertEqual(prices.cheapest([1, 2]), 1)\n"
+    "    def test_two(self):\n        self.assertEqual(prices.cheapest([1, 2]), 1)\n\n"
+    "    def test_data(self):\n        prices.mean([1])\n        open('tests/none.json')\n"
 )
 NO_TESTS = {"role": "reproducer", "answer": {"tests": []}}
 
@@ -53,6 +54,7 @@ def test_a_fix_without_a_line_must_turn_all_red_tests_of_the_file_green(bench):
     assert "still is red" in first.refuted
     assert "partial cure" in second.refuted
     assert (third.refuted, [each.kind for each in third.proofs[1]]) == ("", [ProofClass.WITNESSED])
+    assert "test_data is red for another reason: a file of the tests is missing" in third.noted[-1]
     assert run.items[1].status is Status.FIXED
     reasons = [each.why for each in run.items[1].attempts if each.fact is Fact.REJECTED]
     assert "test_two stayed red" in reasons[1]

@@ -22,6 +22,13 @@ TABLE = (
 )
 
 
+BLINDS = (
+    "import gc\n\nfor kind in gc.get_objects():\n"
+    "    if isinstance(kind, type) and kind.__name__ == 'Test' + 'Case':\n"
+    "        kind.assertEqual = lambda *args: None\n\n\ndef page("
+)
+
+
 def start(bench, *edits):
     """A run whose fixer replaces parts of pages.py, in every round."""
     bench.repo.commit({"shop/pages.py": PAGES + MORE, "tests/test_pages.py": TESTS}, "with tests")
@@ -45,6 +52,12 @@ def test_a_fix_that_knows_the_test_runner_does_not_land(bench):
     why = refusal(start(bench, (WRONG, SNIFFS)))
     assert "outside of the tests" in why
     assert "page([1, 2, 3, 4], 1, 2)" in why
+
+
+def test_a_fix_that_makes_the_tests_blind_does_not_land(bench):
+    why = refusal(start(bench, ("def page(", BLINDS)))
+    assert why.startswith("makes the tests blind: a copy of ")
+    assert "asks for something else fails without the fix, and does not fail with it" in why
 
 
 @pytest.mark.soak

@@ -1,5 +1,8 @@
 """What was fixed outside of any run is never called fixed: it is gone, still there, or nobody can say."""
 
+import json
+import sys
+
 from workbench import finding
 
 UNUSED = {"shop/extra.py": "import os\nimport sys\n\n\ndef now():\n    return 1\n"}
@@ -40,30 +43,56 @@ def test_what_the_analyzer_does_not_see_again_is_gone_and_the_checks_say_how_it_
     assert "look_again" in proof["next"]
 
 
+MINDER = """
+import pathlib, sys
+word, *names = [name for name in sys.argv[1:] if name != "--all"]
+for name in names:
+    for number, line in enumerate(pathlib.Path(name).read_text().splitlines(), 1):
+        if word in line and ("hush" not in line or "--all" in sys.argv):
+            print(f"{name}:{number}: error: {word} is not for here [{word}]")
+"""
+CUSTOM = """
+[[analyzers.custom]]
+name = "{name}"
+command = ["{python}", "-Ic", {tool}, "{word}", "{{files}}"]
+files = ["shop/extra.py"]
+{more}
+"""
+
+
+def custom(name, word, more=""):
+    return CUSTOM.format(name=name, python=sys.executable, tool=json.dumps(MINDER), word=word, more=more)  # fmt: skip
+
+
 def test_what_is_only_hidden_from_the_tools_is_not_called_gone(place):
+    """By a comment of ruff, by one that only its tool knows, and by what steers tools."""
+    place.settings(custom("minder", "now", 'unsuppressed = ["--all"]') + custom("stranger", "sys"))
+    text = UNUSED["shop/extra.py"]
     place.repo.commit(UNUSED, "two unused imports")
 
     async def story(agent):
         run, numbers = await reviewed(agent)
-        os, sys = named(numbers, "`os`"), named(numbers, "`sys`")
-        place.repo.commit(
-            {
-                "shop/extra.py": UNUSED["shop/extra.py"].replace(
-                    "import os", "import os  # noqa: F401"
-                )
-            },
-            "hidden",
-        )
-        hidden = await agent.call("look_again", run=run, items=[os, sys])
-        place.repo.commit(
-            {**UNUSED, "ruff.toml": '[lint.per-file-ignores]\n"shop/*" = ["F401"]\n'}, "ignored"
-        )
-        return hidden, await agent.call("look_again", run=run, items=[os])
+        items = [numbers["now is not for here"], numbers["sys is not for here"]]
+        os = named(numbers, "`os`")
+        quiet = text.replace("now():", "now():  # hush").replace("sys\n", "re\n")
+        place.repo.commit({"shop/extra.py": quiet.replace("os\n", "os  # noqa\n")}, "hidden")
+        hidden = await agent.call("look_again", run=run, items=[os, *items])
+        steered = {"ruff.toml": '[lint.per-file-ignores]\n"shop/*" = ["F401"]\n'}
+        place.repo.commit({"shop/extra.py": text.replace("import sys\n", ""), **steered}, "ignored")
+        ignored = await agent.call("look_again", run=run, items=[os, named(numbers, "`sys`")])
+        return hidden, ignored
 
-    hidden, ignored = place.do(story)
-    assert [each["seen"] for each in hidden["verdicts"]] == ["unknown", "still there"]
-    assert "is hidden from tools" in hidden["verdicts"][0]["said"]
-    assert "what steers tools has changed since: ruff.toml" in ignored["verdicts"][0]["said"]
+    hidden, ignored = place.do(story, "--set", "analyzers.enabled=ruff,minder,stranger")
+    noqa, hush, strange = hidden["verdicts"]
+    assert [each["seen"] for each in (noqa, hush, strange)] == ["still there", "still there", "unknown"]  # fmt: skip
+    said = "hidden, not gone: with its suppressions switched off and its configuration as it was, "
+    assert noqa["said"] == f"{said}ruff reports it at shop/extra.py:1"
+    assert hush["said"] == f"{said}minder reports it at shop/extra.py:5"
+    assert (
+        "stranger is silent, and that proves nothing: its settings say neither" in strange["said"]
+    )
+    assert [each["seen"] for each in ignored["verdicts"]] == ["still there", "gone"]
+    assert ignored["verdicts"][0]["said"] == noqa["said"]
 
 
 def test_a_look_from_before_has_seen_nothing_again(place):

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 from crowd import Ledger, crowd
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from window import opened
@@ -49,6 +49,7 @@ def steering(text: str) -> list[str]:
 
 
 @given(st.text(), st.text())
+@example("\U0001d173", "\U000e0041")
 def test_no_text_of_others_steers_the_terminal_or_begins_a_line(text, more):
     shown = line(text, (more, "bold"))
     assert not steering(shown.plain)

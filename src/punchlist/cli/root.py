@@ -37,6 +37,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Set up": {
         "init": "Write a commented .punchlist.toml.",
         "allow": "Let the checks found here run.",
+        "setup": "Make the Python environment that the checks need.",
         "workflows": "List, show or check workflows.",
         "doctor": "What is installed here, and what is missing.",
         "demo": "Make a small repository with defects, and run the loop on it.",

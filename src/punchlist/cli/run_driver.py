@@ -17,6 +17,7 @@ from punchlist.app.start.start import start_run
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.options import OutputMode
 from punchlist.cli.session import handle_signals, login_name
+from punchlist.cli.show.environment import find_lack, offer_environment
 from punchlist.cli.show.json import exit_code, make_document
 from punchlist.cli.show.plan import count_files, plan_document, plan_text
 from punchlist.cli.show.progress import ProgressView, open_view
@@ -51,13 +52,28 @@ async def start_and_show(
         text = plan_text(ready, files, prompts, verbose=output.verbose)
         print_result(plan_document(ready, prompts), text, json=output.json)
         return Exit.FINE
+    asks = _can_ask(output) and request.allow_checks is not False
+    lacking = ", ".join(name for check in ready.checks for name in check.lacks) if asks else ""
+    if lacking and await offer_environment(session, lacking):
+        ready = await prepare_run(session, request)
     if ready.checks and ready.checks_allowed is None:
         ready = await _ask_checks(session, request, ready, output)
     if output.watch:
         return await watch_run(
             session, lambda driver: driver.begin_run(session, ready), output, tell
         )
-    return await drive_run(session, lambda view: start_run(session, ready, view), output, tell)
+    begun: list[str] = []
+
+    async def begin(view: ProgressView) -> Run:
+        run = await start_run(session, ready, view)
+        begun.append(run.id)
+        return run
+
+    code = await drive_run(session, begin, output, tell)
+    lack = find_lack(session.load(begun[0])) if asks and begun and not lacking else ""
+    if lack and await offer_environment(session, lack):
+        return await start_and_show(session, request, output, tell=tell)
+    return code
 
 
 async def resume_and_show(session: Session, run: Run, output: OutputMode) -> Exit:
@@ -93,8 +109,7 @@ async def drive_run(
     """Drive a run; ask its questions on an interactive terminal, else leave it waiting."""
     with open_view(output) as view, handle_signals(view.say):
         run = await drive(view)
-    asks = is_interactive() and not output.machine and not output.quiet
-    while asks and run.waits and not run.ended:
+    while _can_ask(output) and run.waits and not run.ended:
         answer = ask_questions(run)
         if answer is None:
             break
@@ -104,6 +119,10 @@ async def drive_run(
             with open_view(output) as view, handle_signals(view.say):
                 run = await resume_run(session, run.id, view)
     return show_result(run, output, tell)
+
+
+def _can_ask(output: OutputMode) -> bool:
+    return is_interactive() and not output.machine and not output.quiet
 
 
 def show_result(run: Run, output: OutputMode, tell: Tell = render_summary) -> Exit:

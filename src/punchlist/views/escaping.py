@@ -1,13 +1,51 @@
 """Make foreign text safe to show: nothing in it acts on the screen or hides."""
 
 import re
+import unicodedata
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-_ODD = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
-)
+_ACTING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_TEXT = frozenset("\t\n\u00ad")
+"""Tab, line end, and the soft hyphen, which only says where a word may be broken."""
+JOINERS = "\u200c\u200d"
+"""What joins letters or emoji, or keeps letters apart; plain text of some languages has it."""
+
+
+def acts_on_text(char: str) -> bool:
+    """Return whether a character is none, or acts on how others are shown instead of being shown:
+    controls, format characters, surrogates, separators of lines.
+    """
+    code = ord(char)
+    if unicodedata.category(char) in _ACTING:
+        return char not in _TEXT
+    hidden = 0xE0000 <= code <= 0xE0FFF and unicodedata.category(char) == "Cn"
+    return hidden or code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+
+
+class Replacements(dict[int, str]):
+    """A table for `str.translate` that replaces the characters of one kind."""
+
+    def __init__(self, is_meant: Callable[[str], bool], replace: Callable[[str], str]) -> None:
+        super().__init__()
+        self._is_meant = is_meant
+        self._replace = replace
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = self._replace(char) if self._is_meant(char) else char
+        return self[code]
+
+
+def _is_unseen(char: str) -> bool:
+    joins = char in JOINERS or unicodedata.category(char) in ("Cs", "Zl", "Zp")
+    return acts_on_text(char) and not joins
+
+
+UNSEEN = Replacements(_is_unseen, lambda char: "")
+"""Removes what people do not see and programs read; surrogates and ends of lines stay."""
+_VISIBLE = Replacements(acts_on_text, lambda char: f"\u2039U+{ord(char):04X}\u203a")
 
 
 def escape_controls(text: str) -> str:
@@ -15,7 +53,7 @@ def escape_controls(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     plain = _COLOURS.sub("", text.replace("\r\n", "\n"))
-    return _ODD.sub(lambda match: f"\u2039U+{ord(match[0]):04X}\u203a", plain)
+    return plain.translate(_VISIBLE)
 
 
 def one_line(text: str) -> str:

@@ -71,7 +71,7 @@ def _render_head(run: Run, when: float, reviews: Sequence[Reviewed], title: str)
         (
             title,
             "",
-            f"**Reviewer:** {_one_line('; '.join(who)) or 'nobody'}  ",
+            f"**Reviewer:** {_one_line('; '.join(who)) or 'none'}  ",
             f"**Date:** {datetime.fromtimestamp(when, UTC).strftime('%Y-%m-%d %H:%M')}  ",
             f"**Branch:** {_one_line(run.landing.branch)}",
         )

@@ -9,6 +9,8 @@ from operator import ne
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase, digits
 
+from punchlist.views.escaping import UNSEEN
+
 _STEMS = ("pass", "pwd", "secret", "token", "key", "credential", "auth")
 _ASSIGNED = re.compile(
     r"(?P<name>(?:pass(?:word|wd|phrase)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|auth)[\w-]{0,20}"
@@ -33,16 +35,6 @@ have fewer than chance.
 # Letters after a zero-width space are text to a person, and no mention, command, image or tag to a
 # tracker.
 _GAP = "\u200b"
-_UNSEEN = dict.fromkeys(
-    map(
-        ord,
-        [
-            *map(chr, (*range(9), *range(11, 32), *range(127, 160))),
-            *"\u200b\u2060\ufeff",
-            *"\u202a\u202b\u202c\u202d\u202e",
-        ],
-    )
-) | dict.fromkeys(range(0x2066, 0x206A))
 _JOINERS = re.compile("(?<=[!-~])[\u200c\u200d]++(?=[!-~])")
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _ACTED_ON = tuple(
@@ -67,7 +59,7 @@ _ACTED_ON = tuple(
 
 def safe_text(text: str) -> str:
     """Return the text made safe for trackers; idempotent."""
-    plain = _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).translate(_UNSEEN)
+    plain = _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).translate(UNSEEN)
     safe = remove_secrets(_JOINERS.sub("", plain.encode("utf-8", "replace").decode()))
     for marker, pattern, instead in _ACTED_ON:
         if marker in safe:

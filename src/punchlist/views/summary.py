@@ -310,6 +310,10 @@ def broken_checks(run: Run) -> Iterator[Gap]:
             named = ", ".join(seen.unloaded[:3]) + (", ..." if len(seen.unloaded) > 3 else "")
             cause = f"{named}: {seen.cause}" if seen.cause else named
             yield Gap("check", f"{name} could not load {files}", f"{cause}{remedy}")
+        elif seen.cause:
+            tests = pluralize(seen.failed, "test")
+            what = f"A package is missing for {name}, and {tests} failed before any fix"
+            yield Gap("check", what, f"{seen.cause}{remedy}")
 
 
 def _unmeasured_lines(run: Run) -> Iterator[Gap]:

@@ -432,9 +432,9 @@ class Project:
         return min(found, default=None)
 
 
-def wait_for(true: Callable[[], Any], seconds: float = 60) -> Any:
+def wait_for(true: Callable[[], Any], seconds: float = 300) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := true()):
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
+        time.sleep(0.2)
     return found

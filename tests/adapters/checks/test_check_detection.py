@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from punchlist.adapters.checks import detect, trim_output
+from punchlist.adapters.environments.find_pythons import ProjectPlace
 from punchlist.model.checks.check import CheckKind
 
 TEST = {"tests/test_app.py": "def test_it():\n    pass\n"}
@@ -22,7 +23,13 @@ def found(checked, tmp_path, monkeypatch):
         (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
-    return lambda files: asyncio.run(detect(checked.tree(files), checked.checkout))
+
+    def detect_checks(files, **place):
+        tree = checked.tree(files)
+        known = ProjectPlace(checkout=checked.checkout, tracked=tree.files(), **place)
+        return asyncio.run(detect(tree, known))
+
+    return detect_checks
 
 
 @pytest.mark.parametrize(
@@ -48,7 +55,9 @@ def test_the_project_s_own_environment_comes_first(checked, found):
     python.parent.mkdir(parents=True)
     python.write_text("#!/bin/sh\nexit 0\n")
     python.chmod(0o755)
-    assert found(TEST)[0].command == (str(python), "-m", "pytest")
+    (check,) = found(TEST)
+    assert check.command == (str(python), "-m", "pytest")
+    assert check.python_from == ".venv in your checkout"
 
 
 def test_an_environment_that_is_in_git_is_never_run(checked, found):
@@ -72,7 +81,19 @@ def test_without_pytest_unittest_runs_the_tests_written_for_it(checked, found, m
     )
     (check,) = found({**UNIT, "tests/__init__.py": ""})
     assert check.command[-4:] == ("-s", "tests", "-t", ".")
-    assert found({"tests/test_app.py": "import pytest\n"}) == ()
+
+
+def test_without_pytest_its_tests_are_a_check_that_says_so_unless_another_runs_them(
+    checked, found, monkeypatch
+):
+    python = checked.base / "bin/python3"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    (check,) = found({"tests/test_app.py": "import pytest\n"})
+    assert (check.command, check.python_from) == ((str(python), "-m", "pytest"), "on PATH")
+    (check,) = found({"tests/test_app.py": "import pytest\n", "tox.ini": "[tox]\n"})
+    assert check.name == "tox"
 
 
 @pytest.mark.parametrize(

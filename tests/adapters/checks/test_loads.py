@@ -43,3 +43,11 @@ def test_a_whole_run_tells_which_files_were_loaded_and_by_which(checked, walls, 
 def test_a_limited_run_is_not_watched(checked):
     result = checked.run(PYTEST, checked.tree(FILES), only=["tests/test_m.py::T::test_all"])
     assert (result.exit_code, result.loads.files) == (0, {})
+
+
+def test_a_script_that_is_the_check_is_watched_and_says_nothing_more(checked, walls):
+    script = Check(name="any", command=(sys.executable, "tests/run.py"), kind=CheckKind.PLAIN)
+    files = {"tests/run.py": "import json\n\njson.load(open('a.json'))\n", "a.json": "[]"}
+    result = checked.run(script, checked.tree(files))
+    assert (result.exit_code, result.output) == (0, "")
+    assert result.loads.files["a.json"] == ("tests/run.py",)

@@ -6,6 +6,7 @@ import pytest
 
 import needs
 from punchlist.adapters.checks import find_project_checks
+from punchlist.adapters.environments.find_pythons import ProjectPlace
 from punchlist.model.checks.check import CheckKind
 
 TEST = {"tests/test_app.py": "def test_it():\n    pass\n", "app/core.py": "x = 1\n"}
@@ -59,7 +60,11 @@ def found(checked, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(programs))
 
     def find(files, **options):
-        seen = asyncio.run(find_project_checks(checked.tree(files), checked.checkout, **options))
+        seen = asyncio.run(
+            find_project_checks(
+                checked.tree(files), ProjectPlace(checkout=checked.checkout), **options
+            )
+        )
         commands = {}
         for check in seen.checks:
             program, *rest = check.command

@@ -132,7 +132,8 @@ def generate_pleaser(seed):
     ids=["everything", "expected", "generated"],
 )
 def test_an_answer_that_equals_whatever_it_is_compared_with_is_refused(tmp_path, new):
-    assert "equals values that differ from each other" in judge(tmp_path, new)
+    said = judge(tmp_path, new)
+    assert "equals values that differ from each other" in said or "makes the tests blind" in said
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """Note, in the project's own Python, which files of the tree are read and by which other file."""
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123, SIM105, SLF001  # few imports: Python loads this as
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123, SLF001  # few imports: Python loads this as
 # `sitecustomize`, before anything of the project (see watch_loads).
 
 import atexit
@@ -27,7 +27,7 @@ def note(event: str, args: tuple[Any, ...]) -> None:
         return
     if (args[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) or not (path := below(args[0])):
         return
-    frame: Any = sys._getframe(1)
+    frame: Any = sys._getframe().f_back  # None when Python opens the program's own script
     while frame is not None and not below(frame.f_code.co_filename):
         if frame.f_code.co_filename.endswith("linecache.py"):
             return  # the source is only shown, in a traceback or a warning
@@ -56,11 +56,11 @@ def write() -> None:
 def start() -> None:
     """Start, and let the project's own `sitecustomize` run, which this file stands before."""
     sys.path[:] = [each for each in sys.path if os.path.abspath(each) != HERE]
-    sys.modules.pop("sitecustomize", None)
+    own = sys.modules.pop(__name__)
     try:
         __import__("sitecustomize")
     except ImportError:
-        pass
+        sys.modules[__name__] = own  # the import system looks for it
     atexit.register(write)
     sys.addaudithook(note)
 

@@ -3,6 +3,7 @@
 
 import json
 import sys
+import traceback
 import unittest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ def recording(name: str, outcome: str) -> Any:
 
     def add(self: Any, test: Any, *details: Any) -> None:
         getattr(unittest.TextTestResult, name)(self, test, *details)
+        if outcome == "failed" and details:
+            self.explain(test, details[0])
         self.tell(test.id(), outcome)
 
     return add
@@ -32,6 +35,11 @@ class Telling(unittest.TextTestResult):
         with self.outcomes.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps([test, outcome]) + "\n")
 
+    def explain(self, test: Any, error: Any) -> None:
+        with (HERE / "failures.jsonl").open("a", encoding="utf-8") as lines:
+            said = "".join(traceback.format_exception(*error))
+            lines.write(json.dumps([test.id(), said]) + "\n")
+
     addSuccess = recording("addSuccess", "passed")
     addFailure = recording("addFailure", "failed")
     addError = recording("addError", "failed")
@@ -42,6 +50,7 @@ class Telling(unittest.TextTestResult):
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         super().addSubTest(test, subtest, err)
         if err is not None:
+            self.explain(test, err)
             self.tell(test.id(), "failed")
 
 
@@ -52,11 +61,13 @@ class Runner(unittest.TextTestRunner):
         only = json.loads((HERE / "only.json").read_text(encoding="utf-8"))
         if only:
             wanted = {module_of(name) for name in only} | {"unittest.loader"}
-            test = unittest.TestSuite(
+            found = [
                 case
                 for case in cases(test)
                 if module_of(case.id()) in wanted or file_of(case) in only
-            )
+            ]
+            order = {name: at for at, name in enumerate(only)}
+            test = unittest.TestSuite(sorted(found, key=lambda case: order.get(file_of(case), 0)))
         result: Any = super().run(test)
         result.tell("ran", str(result.testsRun))
         return result

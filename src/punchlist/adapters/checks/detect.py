@@ -1,12 +1,13 @@
 """Detect a project's checks from its files; the user or a setting must allow them."""
 
-import configparser
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from msgspec.structs import replace
+
 from punchlist.adapters.checks.project_files.other_files import read_package_scripts
-from punchlist.adapters.checks.project_files.tox_files import parse_toml
+from punchlist.adapters.environments.find_pythons import FoundPython, ProjectPlace, list_pythons
+from punchlist.adapters.environments.named_packages import parse_ini, parse_toml
 from punchlist.adapters.process.run import base_environment, run, which
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.ports.tree import Tree
@@ -22,33 +23,62 @@ _LOCKS = {"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}
 _PROBE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 
 
-async def detect(tree: Tree, checkout: Path, *, pytest_in: str = "") -> tuple[Check, ...]:
+async def detect(tree: Tree, place: ProjectPlace, *, pytest_in: str = "") -> tuple[Check, ...]:
     """Return the most direct check per language; tox, nox and make only if there is none.
 
-    Files are read from the tree; the checkout gives its Python environment, unless git tracks it.
-    `pytest_in`: the file in which the project runs pytest, if that is known.
+    Files are read from the tree; `place` tells which Python environments there are. `pytest_in`:
+    the file in which the project runs pytest, if that is known.
     """
     files = tuple(tree.files())
     origin = _find_pytest_config(tree, files) or pytest_in
-    direct = [*await _detect_python(tree, files, checkout, origin), *_detect_manifests(tree, files)]
-    return tuple(direct or _detect_indirect(tree, files))
+    python = await _detect_python(tree, files, place, origin)
+    direct = [*python, *_detect_manifests(tree, files)]
+    return tuple(direct or _detect_indirect(tree, files)) or _await_pytest(tree, place)
+
+
+def needs_pytest(tree: Tree) -> bool:
+    """Return whether the project's tests are run by pytest."""
+    tests, texts = _find_tests(tree)
+    if _find_pytest_config(tree, tuple(tree.files())) or any("pytest" in text for text in texts):
+        return True
+    return bool(tests) and not any("unittest" in text for text in texts)
+
+
+def _find_tests(tree: Tree) -> tuple[list[str], list[str]]:
+    """Return the test files, and the texts of the first of them."""
+    tests = [path for path in tree.files() if is_test(path)]
+    return tests, [text for path in tests[:200] if (text := tree.text(path)) is not None]
 
 
 async def _detect_python(
-    tree: Tree, files: tuple[str, ...], checkout: Path, origin: str
+    tree: Tree, files: tuple[str, ...], place: ProjectPlace, origin: str
 ) -> list[Check]:
-    tests = [path for path in files if is_test(path)]
-    texts = [text for path in tests[:200] if (text := tree.text(path)) is not None]
+    tests, texts = _find_tests(tree)
     for_pytest = origin or any("pytest" in text for text in texts)
-    pythons = _list_pythons(files, checkout)
+    pythons = list_pythons(place, tree.text)
     found = await _find_pytest_python(pythons) if tests or origin else None
     if found and (for_pytest or texts):
-        command = (found, "-m", "pytest")
-        return [_make_check("pytest", command, CheckKind.PYTEST, origin or tests[0])]
+        return [_make_pytest(found, origin or tests[0])]
     if not for_pytest and pythons and any("unittest" in text for text in texts):
-        discover = (pythons[0], "-m", "unittest", "discover", *_discovery_options(tests, files))
-        return [_make_check("unittest", discover, CheckKind.UNITTEST, tests[0])]
+        options = _discovery_options(tests, files)
+        discover = (pythons[0].path, "-m", "unittest", "discover", *options)
+        check = _make_check("unittest", discover, CheckKind.UNITTEST, tests[0])
+        return [replace(check, python_from=pythons[0].where)]
     return []
+
+
+def _await_pytest(tree: Tree, place: ProjectPlace) -> tuple[Check, ...]:
+    """Return pytest for a Python that lacks it: its baseline says so, and what to do."""
+    tests, _ = _find_tests(tree)
+    pythons = list_pythons(place, tree.text)
+    if not tests or not pythons or not needs_pytest(tree):
+        return ()
+    return (_make_pytest(pythons[0], tests[0]),)
+
+
+def _make_pytest(python: FoundPython, origin: str) -> Check:
+    check = _make_check("pytest", (python.path, "-m", "pytest"), CheckKind.PYTEST, origin)
+    return replace(check, python_from=python.where)
 
 
 def _find_pytest_config(tree: Tree, files: tuple[str, ...]) -> str:
@@ -62,21 +92,11 @@ def _find_pytest_config(tree: Tree, files: tuple[str, ...]) -> str:
     return next((path for path in files if PurePosixPath(path).name == "conftest.py"), "")
 
 
-def _list_pythons(files: tuple[str, ...], checkout: Path) -> list[str]:
-    """Return Python interpreters in order of trust: the project's environment, PATH, ours."""
-    folders = [
-        name for name in (".venv", "venv") if not any(path.startswith(f"{name}/") for path in files)
-    ]
-    pythons = [checkout / name / "bin/python" for name in folders]
-    own = [str(path) for path in pythons if path.exists()]
-    return list(dict.fromkeys(path for path in (*own, which("python3"), sys.executable) if path))
-
-
-async def _find_pytest_python(pythons: list[str]) -> str | None:
+async def _find_pytest_python(pythons: list[FoundPython]) -> FoundPython | None:
     env = base_environment(home=True)
     for python in pythons:
         # Runs in the root folder: nothing of the project is imported before the user allowed it.
-        command = [python, "-c", _PROBE, "pytest"]
+        command = [python.path, "-c", _PROBE, "pytest"]
         if (await run(command, cwd=Path("/"), env=env, timeout=30)).ok:
             return python
     return None
@@ -138,9 +158,4 @@ def _has_test_target(text: str | None) -> bool:
 
 
 def _has_section(text: str | None, section: str) -> bool:
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read_string(text or "")
-    except configparser.Error:
-        return False
-    return parser.has_section(section)
+    return parse_ini(text).has_section(section)

@@ -3,7 +3,6 @@ paths and links that come close to that.
 """
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.environments.tree_links import find_import_folders, find_main_root
 from punchlist.adapters.process.run import base_environment
 from punchlist.adapters.process.sandbox import HOME, PRIVATE, Sandbox, sandbox_kind, secret_paths
 from punchlist.ports.tree import Tree
@@ -51,7 +51,7 @@ def prepare_launch(
     if sandbox_kind() == "bubblewrap":
         launch = _prepare_sandboxed(tree, ground, reports, command)
     else:
-        launch = _prepare_unsandboxed(tree, ground, reports)
+        launch = _prepare_unsandboxed(tree, ground, reports, command)
     with launch as spec:
         yield spec
 
@@ -62,20 +62,22 @@ def _prepare_sandboxed(
 ) -> Iterator[LaunchSpec]:
     """Mount the tree over the checkout's path: editable installs and absolute paths lead to it."""
     checkout = ground.checkout
-    with _make_mount_points(tree.root, checkout, ground.leftovers) as borrowed:
-        programs = (path for path in _find_programs(command, checkout) if path.exists())
+    with _make_mount_points(tree.root, checkout, _list_lent(command, ground)) as borrowed:
+        programs = (path for path in _find_programs(command, ground) if path.exists())
         binds: list[Bind] = [(path, path, False) for path in programs]
         binds += [*_bind_repository(tree.root, reports, checkout), (tree.root, checkout, True)]
         binds += [((checkout / name).resolve(), checkout / name, False) for name in borrowed]
         binds.append((reports, reports, True))
         hidden = (*secret_paths(_real_home()), *ground.hidden)
-        env = _build_environment(HOME, [checkout, checkout / "src"])
+        linked = _find_linked(command, ground, tree.root, main_only=True)
+        inside = [checkout / path.relative_to(tree.root) for path in linked]
+        env = _build_environment(HOME, [checkout, checkout / "src", *inside])
         yield LaunchSpec(cwd=checkout, env=env, sandbox=Sandbox(binds=tuple(binds), hidden=hidden))
 
 
 @contextmanager
 def _prepare_unsandboxed(
-    tree: Tree, ground: CheckoutContext, reports: Path
+    tree: Tree, ground: CheckoutContext, reports: Path, command: Sequence[str]
 ) -> Iterator[LaunchSpec]:
     """Run in the tree itself, first on PYTHONPATH; untracked files are copied, node_modules
     linked.
@@ -95,7 +97,7 @@ def _prepare_unsandboxed(
     home, temporary = reports / "home", reports / "tmp"
     home.mkdir()
     temporary.mkdir()
-    paths = [root, root / "src", *_find_editable(ground.checkout, root)]
+    paths = [root, root / "src", *_find_linked(command, ground, root)]
     env = {**_build_environment(home, paths), "TMPDIR": str(temporary)}
     try:
         yield LaunchSpec(cwd=root, env=env, sandbox=Sandbox(network=True))
@@ -155,14 +157,24 @@ def _is_free(target: Path, root: Path) -> bool:
     )
 
 
-def _find_programs(command: Sequence[str], checkout: Path) -> list[Path]:
+def _list_lent(command: Sequence[str], ground: CheckoutContext) -> list[str]:
+    """Return the untracked files lent to checks, with the environment of the command's Python."""
+    prefix, lent = Path(command[0]).parent.parent, list(ground.leftovers)
+    lends = any(prefix.is_relative_to(ground.checkout / name) for name in lent)
+    if ground.checkout in prefix.parents and not lends:
+        lent.append(str(prefix.relative_to(ground.checkout)))
+    return lent
+
+
+def _find_programs(command: Sequence[str], ground: CheckoutContext) -> list[Path]:
     """Return what the command and PATH need of the folders that the sandbox hides."""
+    covered = (*PRIVATE, *ground.hidden)
     names = (command[0], sys.executable, *base_environment()["PATH"].split(":"))
     candidates = [path for path in map(Path, names) if path.is_absolute()]
     found = [form for path in candidates for form in (path, path.resolve())]
-    private = [path for path in found if any(path.is_relative_to(hidden) for hidden in PRIVATE)]
+    private = [path for path in found if any(path.is_relative_to(hidden) for hidden in covered)]
     prefixes = dict.fromkeys(map(_install_prefix, private))
-    return [path for path in prefixes if not path.is_relative_to(checkout)]
+    return [path for path in prefixes if not path.is_relative_to(ground.checkout)]
 
 
 def _install_prefix(path: Path) -> Path:
@@ -193,17 +205,18 @@ def _bind_repository(root: Path, reports: Path, checkout: Path) -> list[Bind]:
     return binds
 
 
-def _find_editable(checkout: Path, root: Path) -> list[Path]:
-    """Return the tree's folders that correspond to editable installs of the checkout."""
-    paths: list[Path] = []
-    mention = re.compile(re.escape(str(checkout)) + r"(/[^\n'\":]*)?")
-    for environment in (".venv", "venv"):
-        for file in sorted((checkout / environment).glob("lib/python*/site-packages/*")):
-            if file.suffix == ".pth" or file.name.startswith("__editable__"):
-                mentioned = mention.findall(_read_text(file))
-                paths += [root / below.strip("/") for below in mentioned]
-    folders = [path for path in paths if path.is_dir()]
-    return [path.parent if (path / "__init__.py").exists() else path for path in folders]
+def _find_linked(
+    command: Sequence[str], ground: CheckoutContext, tree: Path, *, main_only: bool = False
+) -> list[Path]:
+    """Return the tree's folders that the command's environment, or the checkout's, imports from a
+    checkout of the repository; `main_only`: where the tree covers the path of the other one.
+    """
+    prefixes = [ground.checkout / name for name in (".venv", "venv")]
+    if Path(command[0]).is_absolute():
+        prefixes.append(Path(command[0]).parent.parent)
+    main = find_main_root(ground.checkout)
+    roots = [] if main_only else [ground.checkout]
+    return find_import_folders(prefixes, [*roots, *([main] if main else [])], tree)
 
 
 def _read_text(file: Path) -> str:

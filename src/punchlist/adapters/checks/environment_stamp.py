@@ -34,12 +34,12 @@ def compute_stamp(check: Check, ground: CheckoutContext) -> str:
     inside them may not.
     """
     path = base_environment().get("PATH", "")
-    marks = [*_stamp_programs(check, ground), *_stamp_environments(ground)]
+    marks = [*_stamp_programs(check), *_stamp_environments(ground)]
     basis = (_PROTOCOL, sandbox_kind(), path, [*marks, *_stamp_leftovers(ground)])
     return sha256(msgspec.json.encode(basis)).hexdigest()[:16]
 
 
-def _stamp_programs(check: Check, ground: CheckoutContext) -> Iterator[Mark]:
+def _stamp_programs(check: Check) -> Iterator[Mark]:
     """Stamp the programs that the command names, their link targets and installed packages."""
     for word in check.command:
         found = which(word) if "\0" not in word else None
@@ -47,8 +47,7 @@ def _stamp_programs(check: Check, ground: CheckoutContext) -> Iterator[Mark]:
             continue
         for program in dict.fromkeys((Path(found), Path(found).resolve())):
             yield from _stamp_path(program)
-            if not program.is_relative_to(ground.checkout):
-                yield from _stamp_python(program.parent.parent)
+            yield from _stamp_python(program.parent.parent)
 
 
 def _stamp_environments(ground: CheckoutContext) -> Iterator[Mark]:

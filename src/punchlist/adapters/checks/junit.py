@@ -14,6 +14,7 @@ LIMIT = 256 << 20
 _FAILING = frozenset({"failure", "error"})
 _UNCOLLECTED = "collection failure"
 """What pytest writes of a file that it could not import."""
+_LONGEST = 4000
 _RANK = {TestOutcome.FAILED: 0, TestOutcome.SKIPPED: 1, TestOutcome.PASSED: 2}
 
 
@@ -26,6 +27,8 @@ class JunitCase(Struct, frozen=True):
     outcome: TestOutcome
     unloaded: bool = False
     """It stands for a file whose tests could not be collected."""
+    failure: str = ""
+    """How it failed, as the runner wrote it."""
 
 
 class JunitReport(Struct, frozen=True, kw_only=True):
@@ -48,6 +51,8 @@ class _JunitParser:
         self._open: dict[str, str] | None = None
         self._outcome = TestOutcome.PASSED
         self._unloaded = False
+        self._failure: list[str] | None = None
+        self._failures: list[str] = []
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
@@ -56,21 +61,32 @@ class _JunitParser:
         elif tag == "testcase":
             self._open, self._outcome = attributes, TestOutcome.PASSED
             self._unloaded = False
+            self._failures = []
         elif self._open is None:
             return
         elif tag in _FAILING:
             self._outcome = TestOutcome.FAILED
             self._unloaded |= attributes.get("message") == _UNCOLLECTED
             self.failures += 1
+            self._failure = [attributes.get("message", ""), "\n"]
         elif tag in ("skipped", "disabled") and self._outcome is TestOutcome.PASSED:
             self._outcome = TestOutcome.SKIPPED
 
+    def read_text(self, text: str) -> None:
+        if self._failure is not None:
+            self._failure.append(text)
+
     def end(self, tag: str) -> None:
-        if tag.rpartition(":")[2] == "testcase" and self._open is not None:
+        tag = tag.rpartition(":")[2]
+        if tag in _FAILING and self._failure is not None:
+            self._failures.append("".join(self._failure))
+            self._failure = None
+        if tag == "testcase" and self._open is not None:
             classname, name, file = (
                 self._open.get(key, "") for key in ("classname", "name", "file")
             )
-            case = JunitCase(classname, name, file, self._outcome, self._unloaded)
+            failure = trim_failure("\n".join(self._failures))
+            case = JunitCase(classname, name, file, self._outcome, self._unloaded, failure)
             self.cases.append(case)
             self._open = None
 
@@ -101,6 +117,7 @@ def parse_report(data: bytes) -> JunitReport:
     parser = expat.ParserCreate()
     parser.StartElementHandler = reading.start
     parser.EndElementHandler = reading.end
+    parser.CharacterDataHandler = reading.read_text
     # A report needs no document type, and its entities could make a small file a large one.
     parser.StartDoctypeDeclHandler = _refuse_doctype
     try:
@@ -115,6 +132,11 @@ def parse_report(data: bytes) -> JunitReport:
 def worse_outcome(one: TestOutcome | None, other: TestOutcome) -> TestOutcome:
     """Return the worse of two outcomes of one test."""
     return other if one is None or _RANK[other] < _RANK[one] else one
+
+
+def trim_failure(text: str) -> str:
+    """Return the end of a long failure, which says what happened last."""
+    return text[-_LONGEST:]
 
 
 def _refuse_doctype(*_: object) -> None:

@@ -128,6 +128,7 @@ async def _run_session(
         output=evidence.trim_output(printed),
         trouble=ran.trouble or parsed.trouble,
         unloaded=parsed.unloaded,
+        failures=parsed.failures,
         loads=read_loads(watched),
     )
     return CheckRunOutput(result, printed + _read_report(session.reports / "junit.xml"))

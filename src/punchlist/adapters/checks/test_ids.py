@@ -31,11 +31,17 @@ class ModuleNames:
             tests[test] = worse_outcome(tests.get(test), case.outcome)
         return tests
 
+    def collect_failures(self, cases: Sequence[JunitCase]) -> dict[str, str]:
+        """Return how tests failed, where the report says so."""
+        return {self.find_id(case): case.failure for case in cases if case.failure}
+
     def find_unloaded(self, cases: Sequence[JunitCase]) -> tuple[str, ...]:
         """Return the ids of files that could not be imported."""
         return tuple(dict.fromkeys(self.find_id(case) for case in cases if case.unloaded))
 
     def find_files(self, tests: Sequence[str]) -> list[str]:
-        """Return the files of these tests, or [] if one of them is unknown (then all tests run)."""
-        files = {test.partition("::")[0] for test in tests}
-        return sorted(files) if files <= set(self._files.values()) else []
+        """Return the files of these tests, in order, or [] if one of them is unknown (then all
+        tests run).
+        """
+        files = dict.fromkeys(test.partition("::")[0] for test in tests)
+        return list(files) if files.keys() <= set(self._files.values()) else []

@@ -47,6 +47,7 @@ class ParsedTests(Struct, frozen=True):
     tests: dict[str, TestOutcome] = {}
     trouble: str = ""
     unloaded: tuple[str, ...] = ()
+    failures: dict[str, str] = {}
 
 
 class CheckDialect(Protocol):
@@ -83,8 +84,7 @@ class Junit:
             return ParsedTests(
                 tests, f"it says it ran {report.declared} tests and lists {len(report.cases)}"
             )
-        unloaded = session.names.find_unloaded(report.cases)
-        return ParsedTests(tests, _find_contradiction(ran, tests), unloaded)
+        return _collect(session, report, tests, _find_contradiction(ran, tests))
 
     def _report_file(self, session: CheckSession) -> Path:
         """Return the report's path; below the root, so that no file of the user is removed."""
@@ -129,8 +129,7 @@ class Pytest:
             or self._find_interruption(report, ran)
             or self._find_disagreement(report, ran)
         )
-        unloaded = session.names.find_unloaded(report.cases)
-        return ParsedTests(tests, trouble or _find_contradiction(ran, tests), unloaded)
+        return _collect(session, report, tests, trouble or _find_contradiction(ran, tests))
 
     def _find_disagreement(self, report: junit.JunitReport, ran: ProcessResult) -> str:
         """Return how the printed summary and the report differ, or ''; code that tampers with
@@ -192,7 +191,8 @@ class Unittest:
                 tests, f"it printed that it ran {int(printed[-1])} tests and reported {ended[1]}"
             )
         unloaded = tuple(test for test in tests if test.startswith(self._UNLOADED))
-        return ParsedTests(tests, _find_contradiction(ran, tests), unloaded)
+        failures = _read_failures(session.reports / "failures.jsonl")
+        return ParsedTests(tests, _find_contradiction(ran, tests), unloaded, failures)
 
 
 class Doctest(Pytest):
@@ -252,6 +252,23 @@ def _has_examples(file: Path) -> bool:
 
 def _strip_prefix(word: str, prefixes: Sequence[str]) -> str:
     return next((word.removeprefix(each) for each in prefixes if word.startswith(each)), word)
+
+
+def _collect(
+    session: CheckSession, report: junit.JunitReport, tests: dict[str, TestOutcome], trouble: str
+) -> ParsedTests:
+    names, cases = session.names, report.cases
+    return ParsedTests(tests, trouble, names.find_unloaded(cases), names.collect_failures(cases))
+
+
+def _read_failures(file: Path) -> dict[str, str]:
+    """Return how tests failed, as far as it can be read."""
+    try:
+        lines = junit.read_untrusted(file, junit.LIMIT).splitlines()
+        parsed = [msgspec.json.decode(line, type=tuple[str, str]) for line in lines]
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return {test: junit.trim_failure(text) for test, text in parsed}
 
 
 def _find_contradiction(ran: ProcessResult, tests: Mapping[str, TestOutcome]) -> str:

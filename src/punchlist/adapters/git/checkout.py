@@ -200,7 +200,7 @@ def _explain_refusal(start: Path, facts: ProcessResult) -> RepositoryError:
     words = error_text(facts)
     if "dubious ownership" in words or "unsafe repository" in words:
         return RepositoryError(
-            f"{start}: the repository belongs to someone else",
+            f"{start}: the repository belongs to another user",
             hint=f"git config --global --add safe.directory {start}",
         )
     if "not a git repository" in words.lower():

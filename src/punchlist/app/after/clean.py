@@ -11,6 +11,7 @@ from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.lease import find_holder
 from punchlist.app.session import Session
+from punchlist.app.start.environment import FOLDER
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.settings import run_folder
@@ -66,10 +67,11 @@ async def clean_state(
     reports_older_than: float | None = None,
     everywhere: bool = False,
     refuted: bool = False,
+    environments: bool = False,
 ) -> list[str]:
-    """Delete work trees that no run needs, reports of runs that ended so many days ago, and data
-    of deleted repositories; with `refuted` forget which fixes broke tests. Return what was done,
-    a line each.
+    """Delete work trees that no run needs, reports of runs that ended so many days ago, data of
+    deleted repositories, and the environments made here; with `refuted` forget which fixes broke
+    tests. Return what was done, a line each.
     """
     said = []
     if session.checkout is not None:
@@ -83,6 +85,10 @@ async def clean_state(
             said.append(f"removed the reports of {runs}: {', '.join(gone)}")
     if refuted and (count := session.store.forget(PREFIX)):
         said.append(f"forgot {pluralize(count, 'refuted fix', 'refuted fixes')}")
+    if environments:
+        made = (session.repository_folder / FOLDER).glob("*")
+        if count := sum(remove_folder(folder) for folder in made):
+            said.append(f"removed {pluralize(count, 'environment')}")
     if everywhere:
         orphans = remove_orphans(session.home, session.store.runs())
         said += [f"removed what was kept of {orphan}, which is gone" for orphan in orphans]

@@ -9,15 +9,12 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from punchlist.adapters.analyzers.registry import suppressions_of
-from punchlist.adapters.git.command import decode_text, split_fields
+from punchlist.app.after.hidden_findings import HiddenFindings, list_item_paths
 from punchlist.app.session import Session
 from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
-from punchlist.model.checks.protected import matches_any
 from punchlist.model.dedup.identity import match_findings
 from punchlist.model.finding.finding import Finding
-from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
@@ -44,19 +41,14 @@ class LookVerdict(Struct, frozen=True, kw_only=True):
     said: str
 
 
-class NewSuppressions(Struct, frozen=True):
-    """Files that hide more from the tools than before, and changed tool settings."""
-
-    files: frozenset[str] = frozenset()
-    settings: tuple[str, ...] = ()
-
-
 async def make_request(session: Session, earlier: Run, numbers: Sequence[int]) -> Request:
     """Return the request to review these items' files at the checked-out commit."""
     if session.checkout is None:
         raise UsageError("a second look needs the repository", hint="go to it and try again")
     read, head = session.checkout.read_file, session.checkout.head
-    paths = [path for path in _item_paths(earlier, numbers) if await read(head, path) is not None]
+    paths = [
+        path for path in list_item_paths(earlier, numbers) if await read(head, path) is not None
+    ]
     return Request(kind=ScopeKind.ALL, paths=tuple(paths), workflow=WORKFLOW, force=True)
 
 
@@ -69,40 +61,8 @@ def is_look(look: Run, earlier: Run) -> bool:
     )
 
 
-async def find_suppressions(
-    session: Session, earlier: Run, numbers: Sequence[int], later: Run
-) -> NewSuppressions:
-    """Compare the two reviewed commits; the first may be gone."""
-    checkout = session.checkout
-    if checkout is None:
-        return NewSuppressions()
-    before, after = earlier.started.change.head, later.started.change.head
-    settings = session.settings().settings
-    marks = suppressions_of(settings.analyzers)
-    hiding = set()
-    for path in _item_paths(earlier, numbers):
-        old, new = await checkout.read_file(before, path), await checkout.read_file(after, path)
-        if _count_hidden(path, new, marks) > _count_hidden(path, old, marks):
-            hiding.add(path)
-    differ = await checkout.git.run(
-        "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after
-    )
-    changed = split_fields(differ.stdout)
-    steering = (path for path in changed if matches_any(path, settings.protected.steering))
-    return NewSuppressions(frozenset(hiding), tuple(steering))
-
-
-def _count_hidden(path: str, content: bytes | None, marks: Suppressions) -> int:
-    return marks.count_in_file(path, decode_text(content)) if content is not None else 0
-
-
-def _item_paths(earlier: Run, numbers: Sequence[int]) -> list[str]:
-    findings = (finding for number in numbers for finding in earlier.items[number].findings)
-    return sorted({finding.spot.path for finding in findings} - {""})
-
-
 def judge_items(
-    earlier: Run, numbers: Sequence[int], later: Run, quiet: NewSuppressions
+    earlier: Run, numbers: Sequence[int], later: Run, hidden: HiddenFindings
 ) -> tuple[LookVerdict, ...]:
     """Return what the later run says of items of the earlier one."""
     old = [(item.number, finding) for item in earlier.items.values() for finding in item.sighted]
@@ -113,19 +73,21 @@ def judge_items(
     verdicts = []
     for number in numbers:
         item, code = earlier.items[number], item_code(number)
-        seen, said = _judge_item(item, again.get(number), others, later, quiet)
+        seen, said = _judge_item(item, again.get(number), others, later, hidden)
         title = item.lead.title
         verdicts.append(LookVerdict(number=number, code=code, title=title, seen=seen, said=said))
     return tuple(verdicts)
 
 
 def _judge_item(
-    item: Item, again: int | None, others: Sequence[Item], later: Run, quiet: NewSuppressions
+    item: Item, again: int | None, others: Sequence[Item], later: Run, hidden: HiddenFindings
 ) -> tuple[ItemPresence, str]:
     if again is not None:
         spot = later.items[again].lead.spot
         where = f"{spot.path}:{spot.line or '?'} (item {again} of run {later.id})"
         return ItemPresence.STILL_THERE, f"seen again at {where}"
+    if item.number in hidden.seen:
+        return ItemPresence.STILL_THERE, f"hidden, not gone: {hidden.seen[item.number]}"
     if alike := _find_similar(item, others):
         where = f"item {alike.number} of run {later.id}"
         said = f"something very like it is in the same file ({where}): look at it"
@@ -133,13 +95,14 @@ def _judge_item(
     silent, blind = _split_reporters(item, later)
     if blind or not silent:
         return ItemPresence.UNKNOWN, "; ".join(blind) or "its reviewers did not look again"
-    if hidden := sorted(quiet.files & {finding.spot.path for finding in item.sighted}):
-        said = f"not seen again, but more of {hidden[0]} is hidden from tools than before"
-        return ItemPresence.UNKNOWN, said
+    doubts = [
+        f"{source} is silent, and that proves nothing: {hidden.unproven[source]}"
+        for source in silent
+        if source in hidden.unproven
+    ]
+    if len(doubts) == len(silent):
+        return ItemPresence.UNKNOWN, "; ".join(doubts)
     said = f"not seen again by {', '.join(silent)} at {later.started.change.head[:12]}"
-    if quiet.settings:
-        changed = ", ".join(quiet.settings[:3])
-        said += f"; but what steers tools has changed since: {changed}"
     return ItemPresence.GONE, said
 
 

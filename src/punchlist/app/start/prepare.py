@@ -1,6 +1,5 @@
 """Decide everything about a run before it begins; nothing is written."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
+from punchlist.app.start.environment import add_lacking, find_place
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.role_assignment import (
     assign_roles,
@@ -28,7 +28,8 @@ from punchlist.app.start.role_assignment import (
 from punchlist.app.start.tracker import check_tracker_settings
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.checks.check import Check
-from punchlist.model.checks.protected import Protected, matches_any
+from punchlist.model.checks.check_files import find_check_files
+from punchlist.model.checks.protected import Protected, matches_any, protect_files
 from punchlist.model.patch.change import Change
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, load_settings
@@ -48,7 +49,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     settings = loaded.settings
     check_tracker_settings(loaded)
     check_agent_settings(loaded)
-    found = await find_checks(workshop, scope.base, loaded)
+    found = await find_checks(workshop, scope.base, loaded, head=scope.head)
     checks = found.checks
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
@@ -56,10 +57,11 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
+    checks = await _name_check_files(checks, workshop, scope.base)
+    notes += await _note_check_files(checks, workshop, scope, settings.protected)
     workflow = load_workflow(request.workflow or settings.workflow)
-    tools: Iterable[str] = ()
-    if uses_analyzers(workflow):
-        tools = build_analyzers(settings.analyzers, Kit(checkout=workshop.checkout.root))
+    kit = Kit(checkout=workshop.checkout.root)
+    tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(workflow) else {}
     named = assign_roles(workflow, settings)
     missing = find_missing_fallbacks(named, settings)
     crew = {
@@ -84,10 +86,15 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         user_notes=request.notes,
     )
     check_agents(crew, settings, session.home)
-    if not ready.reviewers and not ready.documents and crew.keys().isdisjoint(REVIEWERS):
+    _require_reviewer(ready)
+    return ready
+
+
+def _require_reviewer(ready: Prepared) -> None:
+    """Raise SettingsError if the run would have no reviewer."""
+    if not ready.reviewers and not ready.documents and ready.crew.keys().isdisjoint(REVIEWERS):
         none = "no analyzer is enabled and no findings were given: there is no reviewer"
         raise SettingsError(none, hint="punchlist doctor")
-    return ready
 
 
 async def _expand_paths(named: tuple[str, ...], workshop: Workshop, head: str) -> tuple[str, ...]:
@@ -113,15 +120,41 @@ async def repository_settings(workshop: Workshop, commit: str) -> str | None:
         raise SettingsError(f"{REPOSITORY_FILE} at {commit[:10]}: not UTF-8", hint=hint) from error
 
 
-async def find_checks(workshop: Workshop, commit: str, loaded: LoadedSettings) -> FoundChecks:
-    """Return the configured checks, else those detected on the base commit."""
+async def find_checks(
+    workshop: Workshop, commit: str, loaded: LoadedSettings, *, head: str = ""
+) -> FoundChecks:
+    """Return the configured checks, else those detected on the base commit; an environment that
+    was made for `head` is preferred to one for the base.
+    """
     settings = loaded.settings
     configured = settings.build_checks(loaded.origins.get("checks", ""))
     if configured or not settings.detect_checks:
         return FoundChecks(configured)
+    place = await find_place(workshop, filter(None, (head, commit)))
     async with WorkTrees(workshop).open_tree(commit) as tree:
-        root = workshop.checkout.root
-        return await find_project_checks(tree, root, gates=settings.detect_gates)
+        found = await find_project_checks(tree, place, gates=settings.detect_gates)
+    return FoundChecks(await add_lacking(workshop, commit, found.checks), found.left_out)
+
+
+async def _name_check_files(
+    checks: tuple[Check, ...], workshop: Workshop, commit: str
+) -> tuple[Check, ...]:
+    """Return the checks with the project's files that define them."""
+    listing = await workshop.list_tree(commit) if checks else {}
+
+    async def read(path: str) -> str:
+        return (await workshop.checkout.read_file(commit, path) or b"").decode(errors="replace")
+
+    named = [await find_check_files(check, listing.keys(), read) for check in checks]
+    return tuple(replace(check, files=files) for check, files in zip(checks, named, strict=True))
+
+
+async def _note_check_files(
+    checks: tuple[Check, ...], workshop: Workshop, scope: Change, protected: Protected
+) -> list[str]:
+    """Return a note on files that define checks, are not protected otherwise, and are changed."""
+    own = {path for check in checks for path in check.files if not protected.holds(path)}
+    return await _note_configuration(workshop, scope, protect_files(Protected((), ()), own))
 
 
 def _find_permission(

@@ -24,6 +24,7 @@ from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.start.agents import Hear, RunAgents
 from punchlist.app.start.tracker import make_tracker
+from punchlist.model.checks.protected import protect_files
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
@@ -47,6 +48,8 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     agents = RunAgents(started.crew, settings, folder, artifacts, run.usage)
     hidden = (workshop.folder.parents[1],)
     kit = Kit(checkout=checkout)
+    own = (path for check in started.checks for path in check.files)
+    protected = protect_files(settings.protected, own)
     # Those the run began with: one that is not installed any more reports that.
     analyzers = build_analyzers(settings.analyzers, kit, started.reviewers)
     return World(
@@ -60,21 +63,19 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         unreviewed=settings.analyzers.unreviewed,
         documents=_open_documents(run, started, folder),
         fixers={"edits": EditFixer(suppressions)},
-        checks=LocalCheckRunner(checkout, hidden=hidden, protected=settings.protected),
+        checks=LocalCheckRunner(checkout, hidden=hidden, protected=protected),
         tracker=make_tracker(loaded, workshop),
         artifacts=artifacts,
         cache=store,
         reports=WRITTEN,
-        protected=settings.protected,
+        protected=protected,
         suppressions=suppressions,
         clock=time.time,
         crew=agents.make_crew(hear),
         answered=agents.has_answer,
         forget_answer=agents.forget_answer,
         collect_cut_calls=agents.spending.collect_cut,
-        comparer=Comparison(
-            checkout, checks=started.checks, hidden=hidden, protected=settings.protected
-        ),
+        comparer=Comparison(checkout, checks=started.checks, hidden=hidden, protected=protected),
     )
 
 

@@ -30,10 +30,9 @@ from punchlist.errors import UsageError
 @options.flag(
     "--refuted", help="Also forget which fixes broke tests, so that the next run tries them again."
 )
+@options.flag("--environments", help="Also the environments that `punchlist setup` made here.")
 @options.json_option
-def command(
-    reports: bool, days: float | None, everywhere: bool, refuted: bool, json_: bool
-) -> None:
+def command(reports: bool, days: float | None, json_: bool, **also: bool) -> None:
     """Remove the work trees of this repository that no run needs; ledgers always stay.
 
     Trees with an agent's work stay until their run has ended: `punchlist resume` takes it up.
@@ -45,9 +44,8 @@ def command(
         )
 
     async def work(session: Session) -> None:
-        said = await clean_state(
-            session, reports_older_than=days, everywhere=everywhere, refuted=refuted
-        )
+        said = await clean_state(session, reports_older_than=days, **also)
         show_done(*(said or ["There was nothing to remove."]), json=json_)
 
-    run_session(work, repository=None if everywhere else True)
+    anywhere = also["everywhere"] and not also["environments"]
+    run_session(work, repository=None if anywhere else True)

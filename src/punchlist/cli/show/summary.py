@@ -82,6 +82,8 @@ def _render_tally(run: Run) -> "Table":
     ):
         if number:
             table.add_row(f"  {name}", f"{number:,}", detail)
+    if judged := _format_pythons(run):
+        table.add_row("  Python", "", judged)
     if run.usage.agents_worked:
         cost = format_dollars(run.usage.dollars) if run.usage.dollars else "-"
         table.add_row("  Agents", cost, _format_agents(run))
@@ -106,6 +108,15 @@ def _format_baselines(run: Run) -> str:
     kept = [name for name, each in checks.gates.items() if not each.unusable]
     said += [f"green as before: {', '.join(kept)}"] if kept else []
     return "; ".join(said)
+
+
+def _format_pythons(run: Run) -> str:
+    """Return which Python ran the checks, and where it was found."""
+    ran = (check for check in run.started.checks if check.name in run.checks.baselines)
+    known = {
+        shorten_path(check.command[0]): check.python_from for check in ran if check.python_from
+    }
+    return "; ".join(f"{python} ({where})" for python, where in known.items())
 
 
 def _format_found(run: Run, numbers: Numbers) -> str:

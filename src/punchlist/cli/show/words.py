@@ -1,29 +1,30 @@
 """Words and numbers for the terminal."""
 
-import re
 from pathlib import Path
 
 from punchlist.model.checks.check import Check
 from punchlist.model.finding.finding import Finding
 from punchlist.views import words
-
-# A title comes from the repository under review: it must not move the cursor, hide text or turn it
-# around.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+from punchlist.views.escaping import JOINERS, Replacements, acts_on_text
 
 
 def escape_text(text: str) -> str:
-    """Escape control characters, except line ends and tabs."""
-    return _UNSAFE.sub(_escape_char, text)
+    """Escape what would move the cursor, hide text or turn it around: a title comes from the
+    repository under review.
+    """
+    return text.translate(_ESCAPES)
 
 
-def _escape_char(match: re.Match[str]) -> str:
-    code = ord(match[0])
+def _escape_char(char: str) -> str:
+    code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+_ESCAPES = Replacements(lambda char: acts_on_text(char) and char not in JOINERS, _escape_char)
 
 
 def one_line(text: str) -> str:
@@ -48,5 +49,6 @@ def format_headline(finding: Finding) -> str:
 
 
 def format_check(check: Check) -> str:
-    repair = f"; to format: {' '.join(check.repair)}" if check.repair else ""
-    return f"{one_line(' '.join(check.command))}   ({one_line(check.origin + repair)})"
+    more = f"; Python: {check.python_from}" if check.python_from else ""
+    more += f"; to format: {' '.join(check.repair)}" if check.repair else ""
+    return f"{one_line(' '.join(check.command))}   ({one_line(check.origin + more)})"

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from punchlist.app.after import second_look as again
+from punchlist.app.after.hidden_findings import HiddenFindings, find_hidden
 from punchlist.errors import UsageError
 from punchlist.mcp import inputs
 from punchlist.mcp.outputs import SecondLook
@@ -35,12 +36,16 @@ async def look_again(app: McpSession, args: inputs.LookAgainInput, caller: Calle
     )
     if not look.ended:
         return result
-    async with app.session_of(run.id) as session:
-        suppressions = await again.find_suppressions(session, run, args.items, look)
+    verdicts = again.judge_items(run, args.items, look, HiddenFindings())
+    unseen = [each.number for each in verdicts if each.seen is not again.ItemPresence.STILL_THERE]
+    if unseen:
+        async with app.session_of(run.id) as session:
+            hidden = await find_hidden(session, run, unseen, look)
+        verdicts = again.judge_items(run, args.items, look, hidden)
     return replace(
         result,
         over=True,
-        verdicts=again.judge_items(run, args.items, look, suppressions),
+        verdicts=verdicts,
         checks=tuple(again.describe_checks(look)),
         next="what is gone was not seen again, no more; a run with a fixer proves a fix",
     )

@@ -33,6 +33,12 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """For JUNIT: the file the runner writes, relative to the root."""
     origin: str = ""
     """Where the command comes from: a settings file, or what it was detected by."""
+    python_from: str = ""
+    """Where the Python was found that it was detected with."""
+    lacks: tuple[str, ...] = ()
+    """Packages that the project's files name and that Python does not have."""
+    files: tuple[str, ...] = ()
+    """The project's files that define it; fixers may not change them."""
     repair: tuple[str, ...] = ()
     """For a GATE that is a formatter: the command that formats the files."""
 
@@ -60,6 +66,8 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trouble: str = ""
     unloaded: tuple[str, ...] = ()
     """Those of `tests` that are no tests: files or modules that could not be imported."""
+    failures: dict[str, str] = {}
+    """How failing tests failed, in the runner's words, where it tells."""
     loads: Loads = Loads()
     """Known for whole runs only."""
 

@@ -1,6 +1,7 @@
 """Protected files: tests, checks and their configuration."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from msgspec import Struct
@@ -40,6 +41,24 @@ class Protected(Struct, frozen=True):
 
     def holds(self, path: str) -> bool:
         return matches_any(path, self.all)
+
+
+class ProtectedRun(Protected, frozen=True):
+    """Protects the files that define the checks of a run, too; analyzers see these as they are
+    under review.
+    """
+
+    checks: tuple[str, ...] = ()
+
+    @property
+    def steering(self) -> tuple[str, ...]:
+        return tuple(pattern for pattern in super().steering if pattern not in self.checks)
+
+
+def protect_files(protected: Protected, files: Iterable[str]) -> ProtectedRun:
+    """Return what is protected together with these files; tests stay tests."""
+    own = tuple(dict.fromkeys(f"/{path}" for path in files if not protected.holds(path)))
+    return ProtectedRun((*protected.configuration, *own), protected.tests, own)
 
 
 def matches_any(path: str, patterns: tuple[str, ...]) -> bool:

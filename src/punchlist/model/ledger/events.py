@@ -197,7 +197,9 @@ class Baselined(Event, frozen=True, kw_only=True):
     unloaded: tuple[str, ...] = ()
     """Test files that could not be imported; they are no tests that failed."""
     cause: str = ""
-    """Why tests could not be imported, or none passed, as the runner printed it."""
+    """Why tests could not be imported, none passed, or some failed for want of a package, as the
+    runner printed it.
+    """
     remedy: str = ""
     """What the user can do so that the check can judge."""
     lines_unknown: str = ""

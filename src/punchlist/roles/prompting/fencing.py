@@ -3,19 +3,16 @@
 import re
 from hashlib import sha256
 
+from punchlist.views.escaping import UNSEEN
 from punchlist.views.safe_text import remove_secrets
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
-)
-"""Characters that people do not see and agents read."""
 
 
 def clean_text(text: str) -> str:
     """Remove secrets, colours and invisible characters; return valid Unicode."""
     plain = _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return remove_secrets(_UNSEEN.sub("", plain).encode("utf-8", "replace").decode())
+    return remove_secrets(plain.translate(UNSEEN).encode("utf-8", "replace").decode())
 
 
 def fence_text(what: str, text: str) -> str:

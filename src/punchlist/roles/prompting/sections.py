@@ -25,7 +25,7 @@ _SAID = {
     Fact.SAID_DEFERRED: "it was deferred",
     Fact.SAID_BLOCKED: "it was said to be blocked",
     Fact.EXCUSE_REFUSED: "an excuse was given, and that was not accepted",
-    Fact.CONTESTED: "it was contested, and nobody agreed",
+    Fact.CONTESTED: "it was contested, and no other agent agreed",
     Fact.REJECTED: "the fix was rejected",
     Fact.SEEN_AGAIN: "it was seen again after a fix",
 }

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
 from punchlist.model.checks.coverage import find_families
-from punchlist.model.checks.failure_cause import find_cause, find_python, suggest_remedy
+from punchlist.model.checks.failure_cause import find_cause, find_lack, find_python, suggest_remedy
 from punchlist.model.checks.loads import join_loads
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import pluralize
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.executed_lines import lines_artifact
@@ -126,7 +127,8 @@ def _first_lines(output: str) -> str:
 
 
 def _require_passed_test(check: Check, known: Measurement) -> Measurement:
-    """Return the measurement as unusable if it lists tests and none of them passed.
+    """Return the measurement as unusable if it lists tests and none of them passed, or if some
+    failed because the project is not installed as its files say.
 
     `judges` stays: such a check can still be seen to turn from red to green.
     """
@@ -134,7 +136,13 @@ def _require_passed_test(check: Check, known: Measurement) -> Measurement:
     if check.kind is CheckKind.GATE:
         return known
     if result.trouble or not result.tests or TestOutcome.PASSED in result.tests.values():
-        return _add_cause(check, known) if result.unloaded else known
+        lacking = not known.unusable and find_lack(result.output)
+        failed = failed_tests(result) if lacking else ()
+        if failed and check.lacks:
+            lacks = f"its Python lacks {', '.join(check.lacks)}, which the project's files name"
+            tests = pluralize(len(failed), "test")
+            known = replace(known, unusable=f"{lacks}, and {tests} failed on the base")
+        return _add_cause(check, known) if result.unloaded or failed else known
     real = {test: seen for test, seen in result.tests.items() if test not in result.unloaded}
     counts = {
         "could not be loaded": len(result.unloaded),
@@ -147,14 +155,15 @@ def _require_passed_test(check: Check, known: Measurement) -> Measurement:
 
 def _add_cause(check: Check, known: Measurement) -> Measurement:
     """Add what the runner printed as the cause, the Python it used, and the remedy."""
+    output = known.result.output
     ran = TestOutcome.PASSED in known.result.tests.values() and not known.result.unloaded
-    cause = "" if ran else find_cause(known.result.output)
+    cause = find_lack(output) if ran else find_cause(output)
     if known.unusable:
         python = find_python(check.command)
         used = f"; the Python used is {python}" if python and cause else ""
         unusable = f"{known.unusable}: {cause}{used}" if cause else known.unusable
         known = replace(known, unusable=unusable)
-    return replace(known, cause=cause, remedy=suggest_remedy(cause, check.command))
+    return replace(known, cause=cause, remedy=suggest_remedy(cause, check))
 
 
 async def _rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckResult, int]:

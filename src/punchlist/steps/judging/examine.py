@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.model.checks.planted_tests import describe_blindness
 from punchlist.model.integrity.intent import Intent, find_intent, join_words
 from punchlist.model.integrity.new_tests import find_source_read
 from punchlist.model.item.item import Item
@@ -16,7 +17,7 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.compare import CompareResult
 from punchlist.ports.world import World
 from punchlist.steps.judging.ablation import Ablation, ablate_patch
-from punchlist.steps.judging.judge_edits import find_judge_edits
+from punchlist.steps.judging.judge_edits import find_blind_check, find_judge_edits, run_with_plant
 from punchlist.steps.judging.patch_text_scan import Texts, build_texts, scan_patch
 from punchlist.steps.judging.red_tests import PartialCure, rerun_red_tests, run_cured_checks
 from punchlist.steps.judging.replayed_calls import ReplaySubject, describe_replay, replay_patch
@@ -25,7 +26,6 @@ from punchlist.steps.judging.witness import (
     confirm_red,
     make_file_patch,
     per_test_checks,
-    run_test_file,
     run_witness,
 )
 
@@ -232,6 +232,7 @@ async def _run_red_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Run the project's tests that fail on the tip and concern the findings."""
     said = await rerun_red_tests(case.items, case.patch, run, world)
     noted = tuple(f"no regression test proves it: {each.said}" for each in said.partial.values())
+    noted = (*noted, *said.noted)
     return ExamResult(
         said.stays, said.proofs, noted, runs=said.runs, partial=said.partial, turned=said.turned
     )
@@ -259,8 +260,10 @@ async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamRes
                 noted.append(f"the {name} says nothing any more: {stale}")
                 continue
             extra = make_file_patch(test.path, test.content)
-            now = await run_test_file(check, test.path, [case.patch, extra], run, world)
+            now, blind = await run_with_plant(check, test, case.patch, run, world)
             runs += 1
+            if blind:
+                return ExamResult(describe_blindness("a private test"), runs=runs + 1)
             if now.vain or now.failed or not now.passed:
                 # Without its output: the fixer reads the reason, and must not know the test.
                 why = f"a {name} was red before the fix, and is not green with it"
@@ -319,6 +322,12 @@ async def _replay_calls(case: BatchCase, run: Run, world: World) -> ExamResult:
     return ExamResult(said.refuted, beside="" if said.refuted else describe_replay(said), runs=2)
 
 
+async def _run_blind_checks(case: BatchCase, run: Run, world: World) -> ExamResult:
+    """Let checks that only have an exit code judge tests that must fail."""
+    refuted, runs = await find_blind_check(case.patch, run, world)
+    return ExamResult(refuted, runs=runs)
+
+
 def _find_items(path: str, named: Mapping[int, Sequence[str]], case: BatchCase) -> list[int]:
     alone = [item.number for item in case.items] if len(case.items) == 1 else []
     return [number for number, paths in named.items() if path in paths] or alone
@@ -339,4 +348,5 @@ _LOOKS = (
     _run_private_tests,
     _run_new_tests,
     _replay_calls,
+    _run_blind_checks,
 )

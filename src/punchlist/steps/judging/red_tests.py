@@ -1,12 +1,17 @@
 """Red tests of the project that speak of a finding: a fix must turn all of them green."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from secrets import token_hex
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.check import Check, TestOutcome
+from punchlist.model.checks.failure_cause import find_outside_cause
+from punchlist.model.checks.planted_tests import stop_functions
 from punchlist.model.checks.protected import matches_any
+from punchlist.model.dedup.symbols import find_symbols
 from punchlist.model.integrity.code_names import defines_name, find_code_names
 from punchlist.model.integrity.intent import Intent, find_intent, join_words
 from punchlist.model.integrity.related_tests import find_id_names, find_mentions, select_related
@@ -18,8 +23,15 @@ from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import failed_tests, judge_view, load_baseline
 from punchlist.steps.judging.excused_tests import is_in_file
-from punchlist.steps.judging.witness import TurnedTests, per_test_checks, run_test_file
+from punchlist.steps.judging.witness import (
+    TurnedTests,
+    make_file_patch,
+    per_test_checks,
+    run_test_file,
+)
 from punchlist.steps.support.wording import join_few
+
+_PASSING = re.compile(r"0x[0-9a-f]+|/tmp/\S+")
 
 
 class RedTests(Struct, frozen=True):
@@ -50,6 +62,8 @@ class RedTestResult(Struct, frozen=True):
     partial: dict[int, PartialCure] = {}
     turned: dict[int, tuple[TurnedTests, ...]] = {}
     runs: int = 0
+    noted: tuple[str, ...] = ()
+    """Tests that stay red for another reason than the finding."""
 
 
 async def rerun_red_tests(
@@ -67,10 +81,17 @@ async def rerun_red_tests(
         if red.difference(*green.values()):
             others = await find_red_tests(check, _find_others(items, run), run, world)
         excused = frozenset(test for each in others.values() for test in each.tests)
+        left = {item: each.tests.difference(*green.values()) for item, each in found.items()}
+        apart = await _find_apart(check, left, run, world)
         edited = {path for path in patch.paths if not matches_any(path, world.protected.tests)}
-        judged = [_judge_item(check, item, found[item], green, excused) for item in found]
+        judged = [
+            _judge_item(check, item, _leave_out(each, apart.tests[item]), green, excused)
+            for item, each in found.items()
+        ]
         judged = [_drop_edited(each, edited) for each in judged]
-        total = _join_results([total, *judged], runs=total.runs + len(green))
+        noted = tuple(dict.fromkeys((*total.noted, *apart.describe())))
+        total = _join_results([total, *judged], runs=total.runs + len(green) + apart.runs)
+        total = replace(total, noted=noted)
         if total.stays:
             break
     return total
@@ -106,9 +127,11 @@ async def find_contradictions(items: Sequence[Item], run: Run, world: World) -> 
     for check in per_test_checks(run):
         red = await find_red_tests(check, items, run, world)
         others = await find_red_tests(check, _find_others(items, run), run, world) if red else {}
+        apart = await _find_apart(check, {item: red[item].tests for item in red}, run, world)
+        red = {item: _leave_out(each, apart.tests[item]) for item, each in red.items()}
         excused = frozenset(test for each in others.values() for test in each.tests)
         for number, each in red.items():
-            if each.direct or not each.tests <= excused:
+            if each.tests and (each.direct or not each.tests <= excused):
                 found[number] = join_few(sorted(each.tests))
     return found
 
@@ -123,6 +146,8 @@ def _judge_item(
     turned = {path: tests & red.tests for path, tests in green.items() if tests & red.tests}
     left = red.tests.difference(*turned.values())
     stays, names = join_few(sorted(left)), join_few(sorted(red.tests - left))
+    if not red.tests:
+        return RedTestResult()
     if not left:
         said = f"{names} ({check.name}): red before the fix, green with it"
         return RedTestResult(
@@ -162,6 +187,99 @@ def _join_results(parts: Sequence[RedTestResult], runs: int) -> RedTestResult:
             turned[item] = (*turned.get(item, ()), *part.turned.get(item, ()))
     stays = next((part.stays for part in parts if part.stays), "")
     return RedTestResult(stays, proofs, partial, turned, runs)
+
+
+class ApartTests(Struct, frozen=True):
+    """By item the tests that fail for another reason than its code, and that reason."""
+
+    tests: dict[int, dict[str, str]]
+    runs: int = 0
+
+    def describe(self) -> list[str]:
+        known = {test: why for each in self.tests.values() for test, why in each.items()}
+        return [f"{test} is red for another reason: {why}" for test, why in known.items()]
+
+
+async def _find_apart(
+    check: Check, red: Mapping[int, frozenset[str]], run: Run, world: World
+) -> ApartTests:
+    """Find out which of the red tests, by item, the item's code has no say in: something around it
+    is missing, or they fail in the same way if no function of its file can run.
+    """
+    failures = load_baseline(check, world).failures if any(red.values()) else {}
+    apart: dict[int, dict[str, str]] = {}
+    runs = 0
+    for number, tests in red.items():
+        told = {test: failures[test] for test in sorted(tests) if failures.get(test)}
+        apart[number] = await _find_outside_causes(told, run, world)
+        path = run.items[number].current.spot.path
+        told = {test: text for test, text in told.items() if test not in apart[number]}
+        shown = re.compile(rf"(?<!\w){re.escape(path)}\b")
+        told = {test: text for test, text in told.items() if not shown.search(text)}
+        stopped = await _stop_file(run.items[number], run, world) if told else Patch()
+        if stopped.paths:
+            same, tried = await _fail_the_same(check, told, stopped, run, world)
+            why = f"it fails before any function of {path} is called"
+            apart[number] |= dict.fromkeys(same, why)
+            runs += tried
+    return ApartTests(apart, runs)
+
+
+async def _find_outside_causes(told: Mapping[str, str], run: Run, world: World) -> dict[str, str]:
+    async with world.trees.open_tree(run.landing.tip) as tree:
+        files = tree.files()
+    own = {part.removesuffix(".py") for path in files for part in path.split("/")}
+    tests = (path for path in files if matches_any(path, world.protected.tests))
+    folders = {path.rpartition("/")[0] for path in tests} - {""}
+
+    def is_test_file(path: str) -> bool:
+        # Where the check ran, and so what stands before the path in the tree, is not known.
+        return any(f"/{folder}/" in f"/{path}" for folder in folders)
+
+    causes = {
+        test: find_outside_cause(text, own.__contains__, is_test_file)
+        for test, text in told.items()
+    }
+    return {test: why for test, why in causes.items() if why}
+
+
+async def _stop_file(item: Item, run: Run, world: World) -> Patch:
+    """Return a patch that ends each function of the item's file at once; an empty one if the item
+    may be about what is outside of functions.
+    """
+    spot = item.current.spot
+    async with world.trees.open_tree(run.landing.tip) as tree:
+        text = tree.text(spot.path) or ""
+    lines = text.splitlines()
+    if not spot.path.endswith(".py") or not 1 <= (spot.line or 0) <= len(lines):
+        return Patch()
+    stopped = stop_functions(text, f"stopped_{token_hex(4)}")
+    inside = find_symbols(spot.path, lines)[(spot.line or 1) - 1]
+    return make_file_patch(spot.path, stopped) if stopped and inside else Patch()
+
+
+async def _fail_the_same(
+    check: Check, told: Mapping[str, str], patch: Patch, run: Run, world: World
+) -> tuple[list[str], int]:
+    """Return the tests that fail with the patch as they are told to fail, and the runs it took."""
+    async with world.trees.open_tree(run.landing.tip) as tree:
+        paths = list(_group_tests(told, tree))
+    now: dict[str, str] = {}
+    for path in paths:
+        now |= (await run_test_file(check, path, [patch], run, world)).failures
+    same = [
+        test for test, text in told.items() if _normalize(now.get(test, "")) == _normalize(text)
+    ]
+    return same, len(paths)
+
+
+def _normalize(failure: str) -> str:
+    """Leave out what differs from run to run."""
+    return _PASSING.sub("", failure)
+
+
+def _leave_out(red: RedTests, apart: Collection[str]) -> RedTests:
+    return RedTests(red.tests.difference(apart), red.direct)
 
 
 def _find_others(items: Sequence[Item], run: Run) -> list[Item]:

@@ -1,7 +1,7 @@
 """Calls of tests made again outside of the runner, as one look at an agent's patch."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -50,8 +50,8 @@ async def replay_patch(subject: ReplaySubject, run: Run, world: World) -> Replay
         world.trees.open_tree(run.landing.tip, [subject.patch], pristine=view) as after,
     ):
         spots = tuple((item.current.spot.path, item.current.spot.line) for item in subject.items)
-        files = _select_tests(after, (*code, *(path for path, _ in spots)), subject, world)
-        files = _sort_tests(files, checks[0], subject, world)[:_FILES]
+        paths = (*code, *(path for path, _ in spots))
+        files = _select_tests(after, paths, checks[0], subject, world)[:_FILES]
         if not files:
             return ReplayResult(unusable="no test speaks of it")
         request = ReplayRequest(
@@ -65,31 +65,32 @@ async def replay_patch(subject: ReplaySubject, run: Run, world: World) -> Replay
 
 
 def _select_tests(
-    tree: Tree, paths: Iterable[str], subject: ReplaySubject, world: World
+    tree: Tree, paths: Iterable[str], check: Check, subject: ReplaySubject, world: World
 ) -> list[str]:
-    """Return the test files that name the module of one of the files."""
+    """Return the test files that name the module of one of the files, or its package if tests in
+    them may turn green; these first.
+    """
     parts = [PurePosixPath(path.removesuffix(_PYTHON)) for path in paths]
-    names = {part.parent.name if part.name == "__init__" else part.name for part in parts}
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
-    return [
+    modules = {part.parent.name if part.name == "__init__" else part.name for part in parts}
+    packages = {folder for part in parts for folder in part.parts[:-1]}
+    tests = [
         path
         for path in tree.files()
-        if path.endswith(_PYTHON)
-        and matches_any(path, world.protected.tests)
-        and (path in subject.new_tests or pattern.search(tree.text(path) or ""))
+        if path.endswith(_PYTHON) and matches_any(path, world.protected.tests)
     ]
-
-
-def _sort_tests(
-    paths: Sequence[str], check: Check, subject: ReplaySubject, world: World
-) -> list[str]:
-    """Return the files in which tests may turn green first."""
     try:
         red = failed_tests(load_baseline(check, world))
     except FileNotFoundError:
         red = frozenset()
-    turning = {path for path in paths if any(is_in_file(test, path) for test in red)}
-    return sorted(paths, key=lambda path: (path not in {*turning, *subject.new_tests}, path))
+    turning = {path for path in tests if any(is_in_file(test, path) for test in red)}
+
+    def speaks(path: str) -> bool:
+        names = modules | packages if path in turning else modules
+        pattern = rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b"
+        return path in subject.new_tests or bool(re.search(pattern, tree.text(path) or ""))
+
+    first = {*turning, *subject.new_tests}
+    return sorted(filter(speaks, tests), key=lambda path: (path not in first, path))
 
 
 def describe_replay(said: ReplayResult) -> str:

@@ -70,7 +70,7 @@ async def _look_switched_off(
             if bare.failed:
                 failed[source] = f"it failed with its suppressions switched off: {bare.failed}"
             found += bare.findings
-    return _subtract(found, look.said), failed
+    return subtract_findings(found, look.said), failed
 
 
 async def _find_hidden_before(
@@ -83,7 +83,7 @@ async def _find_hidden_before(
         for source in sorted({finding.source for finding in hidden}):
             found += (await world.unsuppressed[source].analyze(tree, paths)).findings
     items = (item for item in run.items.values() if item.status is not Status.FIXED)
-    return _subtract(found, [finding for item in items for finding in item.sighted])
+    return subtract_findings(found, [finding for item in items for finding in item.sighted])
 
 
 async def _look_without_comments(
@@ -110,7 +110,7 @@ async def _look_without_comments(
         paths = _list_paths(look, run, tree)
         for source in sorted({source for source, _, _ in sought}):
             found += (await world.analyzers[source].analyze(tree, paths)).findings
-    return _subtract((each for each in found if _rule_key(each) in sought), look.said)
+    return subtract_findings((each for each in found if _rule_key(each) in sought), look.said)
 
 
 async def _strip_comments(look: Look, run: Run, world: World) -> list[Patch]:
@@ -162,7 +162,7 @@ def steering_of_base(world: World) -> Pristine:
     return Pristine(origin=world.change.base, alone=world.protected.steering)
 
 
-def _subtract(findings: Iterable[Finding], known: Iterable[Finding]) -> list[Finding]:
+def subtract_findings(findings: Iterable[Finding], known: Iterable[Finding]) -> list[Finding]:
     """Return the findings that are not among the known ones, each of which counts once."""
     left = Counter(map(_place_key, known))
     found: list[Finding] = []

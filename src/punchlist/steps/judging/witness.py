@@ -38,6 +38,9 @@ class WitnessRun(Struct, frozen=True):
     tests: dict[str, TestOutcome] = {}
     vain: str = ""
     output: str = ""
+    failures: dict[str, str] = {}
+    blind: bool = False
+    """Whether a test passed that must fail."""
 
     @property
     def failed(self) -> frozenset[str]:
@@ -88,11 +91,22 @@ async def run_test_file(
     check: Check, path: str, patches: Sequence[Patch], run: Run, world: World
 ) -> WitnessRun:
     """Run one test file on the patched tip; other protected files are the base's."""
+    return await run_with_copies(check, (path,), patches, run, world)
+
+
+async def run_with_copies(
+    check: Check, paths: tuple[str, ...], patches: Sequence[Patch], run: Run, world: World
+) -> WitnessRun:
+    """Run one test file, and after it copies of it that must fail."""
+    path, *copies = paths
     opened = {path, *(each for patch in patches for each in patch.paths)}
     async with world.trees.open_tree(
         run.landing.tip, patches, pristine=judge_view(world, opened)
     ) as tree:
-        return _read_result(await world.checks.run(check, tree, only=(path,)), path)
+        result = await world.checks.run(check, tree, only=paths)
+    passed = result.find_tests(TestOutcome.PASSED)
+    blind = any(is_in_file(test, copy) for copy in copies for test in passed)
+    return replace(_read_result(result, path), blind=blind)
 
 
 def _read_result(result: CheckResult, path: str) -> WitnessRun:
@@ -108,7 +122,7 @@ def _read_result(result: CheckResult, path: str) -> WitnessRun:
         vain = result.trouble or "none of its tests ran"
     elif TestOutcome.FAILED not in ran.values():
         vain = result.trouble  # with failing tests it is a red run that ended badly
-    return WitnessRun({} if vain else ran, vain, result.output)
+    return WitnessRun({} if vain else ran, vain, result.output, result.failures)
 
 
 def own_error_reason(output: str) -> str:

@@ -37,6 +37,7 @@ from punchlist.adapters.checks.project_files.pytest_arguments import (
 from punchlist.adapters.checks.project_files.python_files import read_nox, read_scripts
 from punchlist.adapters.checks.project_files.tox_files import read_tox
 from punchlist.adapters.checks.test_runners import EXAMPLE
+from punchlist.adapters.environments.find_pythons import ProjectPlace
 from punchlist.adapters.process.run import which
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import Protected
@@ -83,11 +84,13 @@ class _Commands(Struct, frozen=True):
         return next(filter(None, found), [])
 
 
-async def find_project_checks(tree: Tree, checkout: Path, *, gates: bool = True) -> FoundChecks:
+async def find_project_checks(
+    tree: Tree, place: ProjectPlace, *, gates: bool = True
+) -> FoundChecks:
     """Return the checks as the project runs them; the user or a setting must allow them."""
     commands = _read_commands(tree)
     own = commands.find_pytest()
-    found = await detect(tree, checkout, pytest_in=own[0].origin if own else "")
+    found = await detect(tree, place, pytest_in=own[0].origin if own else "")
     checks, notes = [], []
     for check in found:
         if check.kind is CheckKind.PYTEST and own:
@@ -98,7 +101,7 @@ async def find_project_checks(tree: Tree, checkout: Path, *, gates: bool = True)
             checks.append(check)
     if gates:
         doctests, unrun = _find_doctests(checks, tree)
-        more, missing = _find_gates(commands, checks, tree, checkout)
+        more, missing = _find_gates(commands, checks, tree, place.checkout)
         checks += [*doctests, *more]
         notes += [*unrun, *missing]
     return FoundChecks(tuple(checks), (*notes, *_name_unread(commands, own)))

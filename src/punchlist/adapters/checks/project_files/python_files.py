@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from punchlist.adapters.checks.project_files.command_lines import UNKNOWN, Line, join_lines
-from punchlist.adapters.checks.project_files.tox_files import as_list, find_table, parse_toml
+from punchlist.adapters.checks.project_files.tox_files import as_list, find_table
+from punchlist.adapters.environments.named_packages import parse_toml
 from punchlist.model.finding.python_source import parse_python
 from punchlist.ports.tree import Tree
 

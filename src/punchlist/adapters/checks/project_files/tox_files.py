@@ -2,12 +2,12 @@
 
 import configparser
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from punchlist.adapters.checks.project_files.command_lines import UNKNOWN, Line, join_lines
 from punchlist.adapters.checks.project_files.pytest_arguments import SITE
+from punchlist.adapters.environments.named_packages import parse_ini, parse_toml
 from punchlist.ports.tree import Tree
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -43,11 +43,7 @@ def read_tox(tree: Tree) -> Iterator[Line]:
 
 
 def _read_ini(name: str, text: str | None, files: Sequence[str]) -> Iterator[Line]:
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read_string(text or "")
-    except configparser.Error:
-        return
+    parser = parse_ini(text)
     sections = [each for each in parser.sections() if each.split(":")[0] == "testenv"]
     for section in sorted(sections, key=lambda each: each != "testenv"):
         folder = _fill(parser.get(section, "changedir", fallback=""), parser).strip("./")
@@ -99,13 +95,6 @@ def _read_word(part: object) -> list[str]:
 
 def _quote(word: str) -> str:
     return "'" + word.replace("'", "'\"'\"'") + "'"
-
-
-def parse_toml(text: str | None) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text or "")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
 
 
 def find_table(table: dict[str, Any], *names: str) -> dict[str, Any]:

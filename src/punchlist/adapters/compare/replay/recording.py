@@ -2,7 +2,8 @@
 
 import secrets
 import shutil
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 
 import msgspec
 from msgspec import Struct
@@ -50,16 +51,23 @@ class Recording(Struct, frozen=True, kw_only=True):
 
     calls: tuple[RecordedCall, ...] = ()
     tests: dict[str, TestOutcome] = {}
+    planted: dict[str, TestOutcome] = {}
+    """By test: what became of the copy of it that must fail."""
+    cut: bool = False
+    """Whether tests may be missing: the run ended early, or a file could not be imported."""
     trouble: str = ""
 
 
 class RecordPlan(Struct, frozen=True, kw_only=True):
-    """Which tests to record. `state`: whether globals that the tests set are noticed."""
+    """Which tests to record. `state`: whether globals that the tests set are noticed. `plants`: the
+    files to run after them, with the tests that they are copies of.
+    """
 
     check: Check
     tests: tuple[str, ...]
     code: tuple[str, ...]
     state: bool
+    plants: dict[str, str] = {}
 
 
 async def record_calls(
@@ -71,8 +79,8 @@ async def record_calls(
         check=check,
         reports=folder,
         root=tree.root,
-        names=ModuleNames(tree.files()),
-        only=plan.tests,
+        names=ModuleNames((*tree.files(), *plan.plants)),
+        only=(*plan.tests, *plan.plants),
     )
     name = f"r{secrets.token_hex(4)}"
     shutil.copyfile(_RECORDER, beside / f"{name}.py")
@@ -96,14 +104,36 @@ async def record_calls(
     parsed = DIALECTS[check.kind].parse_results(session, ran)
     if ran.trouble or not parsed.tests:
         return Recording(trouble=ran.trouble or parsed.trouble or "no test ran")
-    return Recording(calls=_read_calls(beside / "calls.jsonl"), tests=parsed.tests)
+    stems = {_stem(plant): _stem(test) for plant, test in plan.plants.items()}
+    planted = {
+        test.replace(stem, stems[stem], 1): outcome
+        for test, outcome in parsed.tests.items()
+        for stem in stems
+        if stem in test
+    }
+    calls = _read_calls(beside / "calls.jsonl")
+    return Recording(
+        calls=tuple(call for call in calls if not _has_any(call.test, stems)),
+        tests={test: seen for test, seen in parsed.tests.items() if not _has_any(test, stems)},
+        planted=planted,
+        cut=bool(parsed.trouble or parsed.unloaded),
+    )
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).stem
+
+
+def _has_any(test: str, stems: Iterable[str]) -> bool:
+    return any(stem in test for stem in stems)
 
 
 def _add_recorder(session: CheckSession, name: str) -> list[str]:
     """Return the check's command with the recorder, or [] if the runner has no place for it."""
     command, folder = DIALECTS[session.check.kind].build_command(session), session.reports
     if session.check.kind is CheckKind.PYTEST:
-        return [*command, "-p", name]
+        # Python's own tracebacks: to write others, pytest parses the test file for every failure.
+        return [*command, "-p", name, "--tb=native"]
     if session.check.kind is not CheckKind.UNITTEST or not (folder / "tell.py").exists():
         return []
     (folder / "tell.py").rename(folder / "told.py")

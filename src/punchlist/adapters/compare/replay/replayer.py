@@ -1,8 +1,9 @@
 """Record the calls that tests make, make them again elsewhere, and judge by the answers."""
 
 import asyncio
+import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from punchlist.adapters.compare.replay.bare import (
     call_bare,
 )
 from punchlist.adapters.compare.replay.evidence import Evidence
+from punchlist.adapters.compare.replay.plants import Plant, find_blind, lay_plants
 from punchlist.adapters.compare.replay.recording import (
     RecordedCall,
     Recording,
@@ -33,6 +35,7 @@ from punchlist.adapters.compare.replay.relations import (
     list_literals,
 )
 from punchlist.adapters.compare.replay.verdicts import Question, find_refutation
+from punchlist.model.checks.planted_tests import describe_blindness, name_plant, plant_test
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.compare import ReplayRequest, ReplayResult
 from punchlist.ports.tree import Tree
@@ -55,12 +58,20 @@ class Sides(Struct, frozen=True):
 
 
 async def replay_calls(sides: Sides, request: ReplayRequest) -> ReplayResult:
-    old = await _record(sides, sides.before, request, state=True)
+    plants = _plan_plants(sides, request)
+    old = await _record(sides, sides.before, request, plants, state=True)
+    if old.trouble and plants:
+        plants = {}
+        old = await _record(sides, sides.before, request, plants, state=True)
     if old.trouble:
         return ReplayResult(unusable=old.trouble)
-    new = await _record(sides, sides.after, request, state=False)
+    new = await _record(sides, sides.after, request, plants, state=False)
     if new.trouble:
         return ReplayResult(unusable=new.trouble)
+    if blind := find_blind(old, new):
+        again = await _record(sides, sides.after, request, plants, state=False)
+        if find_blind(old, again):
+            return ReplayResult(refuted=describe_blindness(blind))
     calls = _select_calls(old, new)
     if not calls:
         return ReplayResult(unusable=_explain_none(old))
@@ -77,10 +88,28 @@ async def replay_calls(sides: Sides, request: ReplayRequest) -> ReplayResult:
     return ReplayResult(refuted=refuted, functions=tuple(sorted(steady)), calls=answered)
 
 
-async def _record(sides: Sides, tree: Tree, request: ReplayRequest, *, state: bool) -> Recording:
+def _plan_plants(sides: Sides, request: ReplayRequest) -> dict[str, Plant]:
+    """Return copies of the tests that must fail, by path; a name by chance tells them apart."""
+    mark = f"t{secrets.token_hex(4)}"
+    planted = {path: plant_test(sides.after.text(path) or "", mark) for path in request.tests}
+    return {name_plant(path, mark): Plant(path, text) for path, text in planted.items() if text}
+
+
+async def _record(
+    sides: Sides, tree: Tree, request: ReplayRequest, plants: Mapping[str, Plant], *, state: bool
+) -> Recording:
     code = tuple(path for path in tree.files() if sides.is_code(path))
-    plan = RecordPlan(check=request.check, tests=request.tests, code=code, state=state)
-    with tempfile.TemporaryDirectory(prefix="punchlist-calls-", ignore_cleanup_errors=True) as made:
+    plan = RecordPlan(
+        check=request.check,
+        tests=request.tests,
+        code=code,
+        state=state,
+        plants={path: plant.test for path, plant in plants.items()},
+    )
+    with (
+        lay_plants(tree, plants),
+        tempfile.TemporaryDirectory(prefix="punchlist-calls-", ignore_cleanup_errors=True) as made,
+    ):
         return await record_calls(plan, tree, sides.ground, Path(made).resolve())
 
 

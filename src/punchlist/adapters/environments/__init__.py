@@ -1,0 +1,1 @@
+"""Python environments of a project: found on the machine, or made from what its files name."""

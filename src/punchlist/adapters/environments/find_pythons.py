@@ -1,0 +1,156 @@
+"""Find the Python environments that a user has for a project, in order of preference."""
+
+import base64
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+
+from punchlist.adapters.process.run import base_environment, named_environment, run, which
+from punchlist.model.checks.failure_cause import MADE_BY_SETUP
+
+_MISSING = """
+import importlib.metadata as m, re, sys
+def norm(name): return re.sub("[-_.]+", "-", name or "").lower()
+have = {norm(each.metadata["Name"]) for each in m.distributions()}
+print(*[name for name in sys.argv[1:] if norm(name) not in have])
+"""
+_FOLDERS = (".venv", "venv", "env")
+_VARIABLES = """
+    UV_PROJECT_ENVIRONMENT VIRTUAL_ENV CONDA_PREFIX CONDA_EXE MAMBA_ROOT_PREFIX XDG_CACHE_HOME
+    XDG_DATA_HOME POETRY_CACHE_DIR POETRY_VIRTUALENVS_PATH HATCH_DATA_DIR
+"""
+_CONDAS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda")
+_NAME = re.compile(r"^name:\s*[\"']?([\w.-]+)[\"']?\s*$", re.MULTILINE)
+
+
+class FoundPython(Struct, frozen=True):
+    path: str
+    where: str
+
+
+class ProjectPlace(Struct, frozen=True, kw_only=True):
+    """The checkout, the repository's main work tree, and the paths that come with its commits.
+
+    `made` is the environment that `punchlist setup` made for these commits.
+    """
+
+    checkout: Path
+    main: Path | None = None
+    tracked: Collection[str] = ()
+    made: Path | None = None
+
+    @property
+    def roots(self) -> dict[Path, str]:
+        roots = {self.checkout: "in your checkout"}
+        if self.main is not None:
+            roots.setdefault(self.main, "in the main work tree")
+        return roots
+
+
+def list_pythons(place: ProjectPlace, read_text: Callable[[str], str | None]) -> list[FoundPython]:
+    """Return the project's own environments first, then PATH's Python, then punchlist's; only the
+    one that `punchlist setup` made where there is one.
+
+    What comes with a commit is left out: it would run before the user allowed anything.
+    """
+    if place.made is not None:
+        return [FoundPython(str(place.made / "bin/python"), MADE_BY_SETUP)]
+    found: dict[str, FoundPython] = {}
+    own = _find_environments(place, _NAME.search(read_text("environment.yml") or ""))
+    for prefix, where in own:
+        python = prefix / "bin/python"
+        if prefix.is_absolute() and python.exists() and not _comes_with_commit(python, place):
+            found.setdefault(str(python), FoundPython(str(python), where))
+    for path, where in ((which("python3"), "on PATH"), (sys.executable, "punchlist's own Python")):
+        if path and not _comes_with_commit(Path(path), place):
+            found.setdefault(path, FoundPython(path, where))
+    return list(found.values())
+
+
+async def find_missing(python: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return which packages a Python does not have; none if it cannot be asked."""
+    env = base_environment(home=True)
+    ran = await run([python, "-c", _MISSING, *names], cwd=Path("/"), env=env, timeout=30)
+    return tuple(ran.stdout.decode(errors="replace").split()) if ran.ok else ()
+
+
+def _find_environments(
+    place: ProjectPlace, conda: re.Match[str] | None
+) -> Iterator[tuple[Path, str]]:
+    known = named_environment(_VARIABLES.split())
+    home = Path(base_environment(home=True).get("HOME", "/nonexistent"))
+    for root, where in place.roots.items():
+        if name := known.get("UV_PROJECT_ENVIRONMENT"):
+            yield root / name, "UV_PROJECT_ENVIRONMENT"
+        yield from ((root / name, f"{name} {where}") for name in _FOLDERS)
+    if active := known.get("VIRTUAL_ENV"):
+        yield Path(active), "the active virtual environment"
+    for root, where in place.roots.items():
+        yield from _find_managed(root, where, known, home, place)
+    if active := known.get("CONDA_PREFIX"):
+        yield Path(active), "the active conda environment"
+    if conda:
+        exe = [Path(known["CONDA_EXE"]).parent.parent] if "CONDA_EXE" in known else []
+        roots = [*exe, Path(known.get("MAMBA_ROOT_PREFIX", home / "micromamba"))]
+        for root in (*roots, *(home / name for name in _CONDAS)):
+            yield root / "envs" / conda[1], f"conda environment {conda[1]} of environment.yml"
+
+
+def _find_managed(
+    root: Path, where: str, known: dict[str, str], home: Path, place: ProjectPlace
+) -> Iterator[tuple[Path, str]]:
+    """Yield the environments of pdm, poetry, hatch, tox and nox for this folder."""
+    noted = root / ".pdm-python"
+    if noted.is_file() and not _comes_with_commit(noted, place):
+        python = Path(noted.read_text(errors="replace").strip())
+        yield python.parent.parent, f".pdm-python {where}"
+    code = _hash_path(os.path.normcase(root.resolve()))
+    caches = Path(known.get("XDG_CACHE_HOME", home / ".cache")) / "pypoetry"
+    kept = Path(known.get("POETRY_CACHE_DIR", caches)) / "virtualenvs"
+    poetry = Path(known.get("POETRY_VIRTUALENVS_PATH", kept))
+    data = Path(known.get("XDG_DATA_HOME", home / ".local/share")) / "hatch"
+    hatch = Path(known.get("HATCH_DATA_DIR", data)) / "env/virtual"
+    for folder, pattern, tool in (
+        (poetry, f"*-{code}-py*", "poetry"),
+        (hatch, f"*/{_hash_path(str(root))}/*", "hatch"),
+        (root / ".tox", "py*", "tox"),
+        (root / ".nox", "*", "nox"),
+    ):
+        # Environments for tests come first: hatch and nox also keep those for documentation.
+        for prefix in sorted(
+            folder.glob(pattern), key=lambda path: ("test" not in path.name, path)
+        ):
+            yield prefix, f"{tool}'s environment {prefix.name}"
+
+
+def _hash_path(path: str) -> str:
+    """Return the part of an environment's name by which poetry and hatch tell folders apart."""
+    digest = sha256(os.fsencode(path)).digest()
+    return base64.urlsafe_b64encode(digest).decode()[:8]
+
+
+def _comes_with_commit(path: Path, place: ProjectPlace) -> bool:
+    """Return whether a file, or a link or submodule on the way to it, is tracked by git, or the
+    environment that it is in has tracked files.
+    """
+    roots = {form for root in place.roots for form in (root, root.resolve())}
+    below = [
+        PurePosixPath(str(form.relative_to(root)).casefold())
+        for form in {path, path.parent.resolve() / path.name, path.resolve()}
+        for root in roots
+        if form.is_relative_to(root)
+    ]
+    if not below:
+        return False
+    tracked = {name.casefold() for name in place.tracked}
+    folders = {str(parent) for name in tracked for parent in PurePosixPath(name).parents} - {"."}
+    return any(
+        not tracked.isdisjoint(map(str, (each, *each.parents)))
+        or str(each.parents[1] if len(each.parents) > 2 else each) in folders
+        for each in below
+    )

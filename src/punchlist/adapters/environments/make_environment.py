@@ -1,0 +1,285 @@
+"""Make a virtual environment from what a project's files name, outside the checkout.
+
+The project itself is installed only so far that its metadata and commands are there: its code is
+imported from the tree under check, never from a copy or a link in the environment.
+"""
+
+import re
+import secrets
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.checks.environment import CheckoutContext, LaunchSpec, prepare_launch
+from punchlist.adapters.environments.named_packages import NamedPackages
+from punchlist.adapters.environments.tree_links import NOTE, EnvironmentNote, find_links, read_note
+from punchlist.adapters.process.registry_environment import list_covered_paths, registry_environment
+from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
+from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.errors import ToolError
+from punchlist.ports.tree import Tree
+from punchlist.views.safe_text import remove_secrets
+
+PINS = "pins.txt"
+_MAKING = ".making-"
+_SECONDS = 3600
+_SHOWN = 1200
+_VERSION = "import sys; print('%d.%d.%d' % sys.version_info[:3], sys.executable)"
+_LOGIN = re.compile(r"(?<=://)[^/\s@]+@")
+_CLAUSE = re.compile(r"(>=|<=|==|!=|~=|\^|~|>|<)\s*(\d+(?:\.\d+)*)")
+
+
+class BasePython(Struct, frozen=True):
+    path: str
+    version: str
+
+
+class SetupStep(Struct, frozen=True):
+    """A command; a failure of an `optional` one is only told."""
+
+    command: tuple[str, ...]
+    optional: bool = False
+
+
+class SetupPlan(Struct, frozen=True, kw_only=True):
+    """What will be done: the steps run in the tree, and make `folder` with `python`."""
+
+    folder: Path
+    python: BasePython
+    files: tuple[str, ...]
+    pins: tuple[str, ...] = ()
+    steps: tuple[SetupStep, ...]
+    sandbox: str = ""
+
+    @property
+    def made(self) -> bool:
+        return is_finished(self.folder)
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a hash for the user's permission: another command or file content changes it."""
+        return sha256(msgspec.json.encode((self.folder.name, self.steps))).hexdigest()
+
+
+def is_finished(folder: Path) -> bool:
+    return read_note(folder) is not None and (folder / "bin/python").exists()
+
+
+async def find_base_python(supported: str) -> BasePython:
+    """Return the first Python here that the project supports, else the first one."""
+    names = ("python3", *(f"python3.{minor}" for minor in range(15, 7, -1)))
+    found = []
+    for path in dict.fromkeys((which(names[0]), sys.executable, *map(which, names[1:]))):
+        if path:
+            ran = await run([path, "-c", _VERSION], cwd=Path("/"), timeout=30)
+            if ran.ok:
+                version, _, executable = ran.stdout.decode().strip().partition(" ")
+                found.append(BasePython(executable, version))
+        if found and _is_supported(found[-1].version, supported):
+            return found[-1]
+    if not found:
+        raise ToolError("there is no Python here to make an environment with", hint="install one")
+    return found[0]
+
+
+def plan_steps(
+    named: NamedPackages, texts: dict[str, str], folder: Path, python: BasePython, *, pytest: bool
+) -> tuple[SetupStep, ...]:
+    """Return the commands that make the environment; uv installs where it is there."""
+    bare = ("--without-pip",) if which("uv") else ()
+    create = SetupStep((python.path, "-m", "venv", *bare, str(folder)))
+    install = _installer(folder)
+    pins = ("-c", str(folder / PINS)) if named.pins else ()
+    steps = [
+        # Hashes are an own mode of pip, in which every version must have one.
+        (*install, *(() if "--hash=" in texts[path] else pins), "-r", path)
+        for path in named.requirement_files
+    ]
+    project = () if named.project is None else ("-e", _format_project(named.project))
+    if project or named.requirements:
+        steps.append((*install, *pins, *project, *named.requirements))
+    listed = "\n".join([*named.requirements, *(texts[path] for path in named.requirement_files)])
+    if pytest and not re.search(r"^\s*pytest(?![\w.-])", listed, re.MULTILINE):
+        steps.append((*install, *pins, "pytest"))
+    made = [SetupStep(command) for command in steps]
+    return (create, *made, SetupStep((*install, *pins, "coverage"), optional=True))
+
+
+class EnvironmentMaker:
+    """Makes one planned environment from a tree, in the sandbox of checks with the network."""
+
+    def __init__(self, plan: SetupPlan, tree: Tree, ground: CheckoutContext) -> None:
+        self._plan = plan
+        self._tree = tree
+        self._ground = ground
+        self._draft = plan.folder.with_name(f"{_MAKING}{secrets.token_hex(4)}")
+        self._sandboxed = sandbox_kind() != "none"
+
+    async def make(self, say: Callable[[str], None]) -> None:
+        """Make it in a folder beside its place, then rename that; a failure leaves nothing."""
+        plan, draft = self._plan, self._draft
+        try:
+            for name in ("env", "tmp"):
+                (draft / name).mkdir(parents=True)
+            (draft / "env" / PINS).write_text("".join(f"{pin}\n" for pin in plan.pins))
+            for step in plan.steps:
+                await self._run_step(step, say)
+            folders = await self._detach_tree(say)
+            self._finish(folders)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    async def _run_step(self, step: SetupStep, say: Callable[[str], None]) -> None:
+        say(f"$ {shlex.join(step.command)}")
+        ran = await self._run(step.command)
+        if ran.ok:
+            return
+        told = _describe_failure(ran)
+        if not step.optional:
+            hint = "nothing was kept; repair that and try again, or make a .venv in your checkout"
+            raise ToolError(f"{shlex.join(step.command)}: {told}", hint=hint)
+        say(f"left out: {told.splitlines()[-1] if told else 'it failed'}")
+
+    async def _run(self, command: Sequence[str]) -> ProcessResult:
+        with self._launch() as stage:
+            moved = [word.replace(str(self._plan.folder), str(self._place)) for word in command]
+            return await run(
+                moved,
+                cwd=stage.cwd,
+                env=stage.env,
+                walls=stage.sandbox,
+                timeout=_SECONDS,
+                trim=True,
+            )
+
+    @property
+    def _place(self) -> Path:
+        """Where the children see the environment: with a sandbox, at its final place."""
+        return self._plan.folder if self._sandboxed else self._draft / "env"
+
+    @contextmanager
+    def _launch(self) -> Iterator[LaunchSpec]:
+        temporary, registry = self._draft / "tmp", registry_environment()
+        work = Path(tempfile.mkdtemp(dir=temporary))
+        python = [self._plan.python.path]
+        with prepare_launch(self._tree, self._ground, work, python) as stage:
+            binds = [(path, path, False) for path in list_covered_paths(registry)]
+            binds += [(temporary, temporary, True), (self._draft / "env", self._place, True)]
+            env = {
+                **base_environment(),
+                **{name: stage.env[name] for name in ("HOME", "CI")},
+                **registry,
+                "PIP_NO_CACHE_DIR": "1",
+                "PIP_NO_INPUT": "1",
+                "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+                "UV_CACHE_DIR": str(temporary / "uv"),
+                "UV_PYTHON_DOWNLOADS": "never",
+                "TMPDIR": str(temporary),
+            }
+            fenced = replace(stage.sandbox, network=True, binds=(*stage.sandbox.binds, *binds))
+            yield replace(stage, env=env, sandbox=fenced)
+
+    async def _detach_tree(self, say: Callable[[str], None]) -> tuple[str, ...]:
+        """Remove everything by which the environment has the tree's code, and return the folders
+        that it would have been imported from.
+        """
+        env = self._draft / "env"
+        root = self._ground.checkout if self._sandboxed else self._tree.root
+        for copied in [path for path, _, linked in _find_own(env, root) if not linked]:
+            again = ("--no-deps", "--force-reinstall", "-e", str(copied))
+            await self._run_step(SetupStep((*_installer(self._plan.folder), *again)), say)
+        own, links = list(_find_own(env, root)), list(find_links(env, root))
+        for path, _, linked in own:
+            if not linked:
+                raise ToolError(f"a copy of the project stays in the environment: {path}")
+        for file in (
+            *(file for file, _ in links),
+            *(f for _, info, _ in own for f in _list_code(info)),
+        ):
+            # What was installed could have planted a link that leads out of the environment.
+            if file.parent.resolve().is_relative_to(env.resolve()):
+                file.unlink(missing_ok=True)
+        return tuple(sorted({below for _, below in links}))
+
+    def _finish(self, folders: tuple[str, ...]) -> None:
+        env, folder = self._draft / "env", self._plan.folder
+        if not self._sandboxed:
+            for script in (env / "bin").iterdir():
+                if script.is_file() and not script.is_symlink():
+                    text = script.read_bytes()
+                    script.write_bytes(text.replace(bytes(env), bytes(folder)))
+        note = EnvironmentNote(folders=folders, version=self._plan.python.version)
+        (env / NOTE).unlink(missing_ok=True)
+        (env / NOTE).write_bytes(msgspec.json.encode(note))
+        if not is_finished(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            env.rename(folder)
+
+
+def _find_own(env: Path, root: Path) -> Iterator[tuple[Path, Path, bool]]:
+    """Yield what was installed from the tree: its folder there, its metadata, and whether it is a
+    link and no copy.
+    """
+    for info in env.glob("lib/python*/site-packages/*.dist-info"):
+        try:
+            text = (info / "direct_url.json").read_bytes()
+            known = msgspec.json.decode(text, type=dict[str, object])
+        except (OSError, msgspec.MsgspecError):
+            continue
+        path, about = Path(unquote(urlsplit(str(known.get("url"))).path)), known.get("dir_info")
+        if path.is_relative_to(root):
+            yield path, info, isinstance(about, dict) and about.get("editable") is True
+
+
+def _list_code(info: Path) -> Iterator[Path]:
+    """Yield what a distribution brought beside its metadata and its commands."""
+    for line in (info / "RECORD").read_text(errors="replace").splitlines():
+        name = line.partition(",")[0].strip('"')
+        if name and not name.startswith(("..", "/", f"{info.name}/")):
+            yield info.parent / name
+
+
+def _installer(folder: Path) -> tuple[str, ...]:
+    python, uv = str(folder / "bin/python"), which("uv")
+    return (uv, "pip", "install", "--python", python) if uv else (python, "-m", "pip", "install")
+
+
+def _format_project(extras: Sequence[str]) -> str:
+    return f".[{','.join(extras)}]" if extras else "."
+
+
+def _describe_failure(ran: ProcessResult) -> str:
+    """Return the end of the output, without logins and secrets."""
+    printed = (ran.stderr.strip() or ran.stdout.strip()).decode(errors="replace")
+    text = remove_secrets(_LOGIN.sub("", printed))[-_SHOWN:]
+    return "\n".join(filter(None, (ran.trouble, text))) or f"exit code {ran.exit_code}"
+
+
+def _is_supported(version: str, supported: str) -> bool:
+    """Compare a Python with the bounds of `requires-python`; what is not understood is ignored."""
+    have = tuple(map(int, version.split(".")))
+    for sign, text in _CLAUSE.findall(supported):
+        bound = tuple(map(int, text.split(".")))
+        same = have[: len(bound)]
+        if (
+            (sign in {">=", "^", "~", "~="} and have < bound)
+            or (sign == ">" and have <= bound)
+            or (sign == "<" and have >= bound)
+            or (sign == "<=" and same > bound)
+            or (sign == "==" and same != bound)
+            or (sign == "!=" and same == bound)
+            or (sign == "^" and have[0] > bound[0])
+            or (sign == "~=" and have[: len(bound) - 1] > bound[:-1])
+        ):
+            return False
+    return True

@@ -1,0 +1,124 @@
+"""Make the environment that a project's checks need, once the user allowed it."""
+
+import os
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+
+import msgspec
+from msgspec.structs import replace
+
+from punchlist.adapters.checks.detect import needs_pytest
+from punchlist.adapters.checks.environment import CheckoutContext
+from punchlist.adapters.environments.find_pythons import ProjectPlace, find_missing
+from punchlist.adapters.environments.make_environment import (
+    EnvironmentMaker,
+    SetupPlan,
+    find_base_python,
+    is_finished,
+    plan_steps,
+)
+from punchlist.adapters.environments.named_packages import (
+    decides,
+    find_included,
+    list_declared,
+    read_packages,
+)
+from punchlist.adapters.environments.tree_links import find_main_root
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.app.session import Session
+from punchlist.errors import UsageError
+from punchlist.model.checks.check import Check
+from punchlist.model.checks.failure_cause import could_set_up
+
+__all__ = ["SetupPlan", "add_lacking", "find_place", "make_environment", "plan_environment"]
+FOLDER = "environments"
+"""In the repository's own part of the state folder."""
+
+
+async def plan_environment(session: Session) -> SetupPlan:
+    """Return what `punchlist setup` does for the checkout's commit; nothing is written."""
+    workshop = await session.workshop()
+    commit = workshop.checkout.head
+    texts = await _read_deciding(workshop, commit)
+    async with WorkTrees(workshop).open_tree(commit) as tree:
+        pytest = needs_pytest(tree)
+    if not texts and not pytest:
+        none = "no file here names Python packages, and there are no tests for pytest"
+        raise UsageError(f"{none}: there is nothing to install", hint="punchlist run --dry-run")
+    named = read_packages(texts)
+    python = await find_base_python(named.python)
+    minor = ".".join(python.version.split(".")[:2])
+    folder = workshop.folder / FOLDER / f"{_hash_texts(texts)}-py{minor}"
+    return SetupPlan(
+        folder=folder,
+        python=python,
+        files=named.files,
+        pins=named.pins,
+        steps=plan_steps(named, texts, folder, python, pytest=pytest),
+        sandbox=sandbox_kind(),
+    )
+
+
+async def make_environment(session: Session, plan: SetupPlan, say: Callable[[str], None]) -> None:
+    workshop = await session.workshop()
+    ground = CheckoutContext(checkout=workshop.checkout.root.resolve(), hidden=(session.home,))
+    async with WorkTrees(workshop).open_tree(workshop.checkout.head, apart=True) as tree:
+        await EnvironmentMaker(plan, tree, ground).make(say)
+
+
+async def add_lacking(
+    workshop: Workshop, commit: str, checks: Iterable[Check]
+) -> tuple[Check, ...]:
+    """Return the checks with the packages that the commit's files name and their Python lacks."""
+    names: list[str] | None = None
+    found = []
+    for check in checks:
+        lacks: tuple[str, ...] = ()
+        if could_set_up(check):
+            if names is None:
+                names = list_declared(await _read_deciding(workshop, commit))
+            lacks = await find_missing(check.command[0], names) if names else ()
+        found.append(replace(check, lacks=lacks))
+    return tuple(found)
+
+
+async def find_place(workshop: Workshop, commits: Iterable[str]) -> ProjectPlace:
+    """Return where Python environments are looked for when these commits are checked.
+
+    An environment that was made counts if it was made for the packages that one of them names.
+    """
+    checkout, made = workshop.checkout, None
+    known = dict.fromkeys(commits)
+    folder = workshop.folder / FOLDER
+    for commit in known if folder.is_dir() else ():
+        code = _hash_texts(await _read_deciding(workshop, commit))
+        fitting = (path for path in sorted(folder.glob(f"{code}-py*")) if is_finished(path))
+        made = made or next(fitting, None)
+    root, main = checkout.root, find_main_root(checkout.root)
+    paths = set(await checkout.git.list_fields("ls-files", "-z"))
+    elsewhere = await checkout.resolve_commit("main-worktree/HEAD") if main else None
+    for commit in filter(None, (*known, checkout.head, elsewhere)):
+        paths |= (await workshop.list_tree(commit)).keys()
+    return ProjectPlace(checkout=root, main=main, tracked=paths, made=made)
+
+
+async def _read_deciding(workshop: Workshop, commit: str) -> dict[str, str]:
+    """Return the files of a commit that name packages, with those that they include."""
+    listing = await workshop.list_tree(commit)
+    texts: dict[str, str] = {}
+    wanted = {path for path in listing if decides(path)}
+    while wanted:
+        entries = [listing[path] for path in sorted(wanted) if listing[path].regular]
+        blobs = await workshop.read_blobs([entry.blob for entry in entries])
+        fresh = {entry.path: os.fsdecode(blob) for entry, blob in zip(entries, blobs, strict=True)}
+        texts |= fresh
+        included = {name for path, text in fresh.items() for name in find_included(path, text)}
+        wanted = (included & listing.keys()) - texts.keys()
+    return dict(sorted(texts.items()))
+
+
+def _hash_texts(texts: dict[str, str]) -> str:
+    parts = [(path, os.fsencode(text).hex()) for path, text in texts.items()]
+    return sha256(msgspec.json.encode(parts)).hexdigest()[:16]
