@@ -33,11 +33,15 @@ class CheckSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     name: str
     command: tuple[str, ...]
     kind: CheckKind = CheckKind.PLAIN
-    """How much its runner tells: per test, per test in a file it writes, or only an exit code."""
+    """How much its runner tells: per test, per test in a file it writes, or only an exit code;
+    `gate` and `doctest` must stay green and prove nothing.
+    """
     timeout: float = 1800.0
     """Seconds that one run of it may take."""
     junit: str = ""
     """For kind `junit`: the file the runner writes, relative to the root."""
+    repair: tuple[str, ...] = ()
+    """For a formatter of kind `gate`: the command that formats the files."""
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -83,6 +87,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """What must stay green; given here, nothing is looked for."""
     detect_checks: bool = True
     """Whether checks are looked for where none are given."""
+    detect_gates: bool = True
+    """Whether linters, formatters and doctests that are green on the base must stay green."""
     commits: CommitGrouping = CommitGrouping.AUTO
     """Which fixes share a commit: `rule` (all of one rule), `item` (each alone), `one` (all),
     `auto` (tools' fixes by rule, each of an agent's alone), or `made` (as they were proven).

@@ -6,7 +6,7 @@ from punchlist.steps.verb import Action, NoOptions, Verb, select_pending
 
 
 def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:
-    return select_pending(run, *unmeasured_checks(run))
+    return select_pending(run, *unmeasured_checks(run), *unmeasured_checks(run, gates=True))
 
 
 VERB = Verb(

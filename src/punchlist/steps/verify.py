@@ -73,6 +73,8 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 def _plan_actions(run: Run, options: Options) -> tuple[Action, ...]:
     first = run.position.here.get("recheck")
     if not isinstance(first, Rechecked):
+        if gates := select_pending(run, *unmeasured_checks(run, gates=True)):
+            return gates
         conflicts = find_conflicts(run)
         apart = tuple(number for number in run.work.patches if number not in conflicts)
         return select_pending(run, _recheck_action(1, apart))
@@ -210,10 +212,11 @@ def _search_culprits(candidates: Sequence[Batch]) -> Search:
 
 def _unverified_reason(run: Run) -> str:
     started = run.started
-    if not started.checks:
+    checks = [check for check in started.checks if not check.is_gate]
+    if not checks:
         return "no checks are configured or were found"
     if not started.checks_allowed:
-        names = ", ".join(" ".join(check.command) for check in started.checks)
+        names = ", ".join(" ".join(check.command) for check in checks)
         return (
             f"the checks found here were not allowed to run ({names}); `punchlist allow` or --yes"
             " lets them"

@@ -164,7 +164,7 @@ def _render_baselines(run: Run) -> Iterator[Content]:
         yield line((f"{_IN}no checks: fixes are unverified", WARNING))
         return
     for check in started.checks:
-        known, style = run.checks.baselines.get(check.name), ""
+        known, style = run.checks.find_baseline(check.name), ""
         if not started.checks_allowed:
             said, style = "may not run: `punchlist allow`", WARNING
         elif known is None:

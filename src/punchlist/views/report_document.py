@@ -189,8 +189,8 @@ def make_item_part(item: Item, run: Run) -> ItemPart:
 
 def list_checks(run: Run) -> tuple[CheckPart, ...]:
     started = run.started
-    baselines = run.checks.baselines
+    find = run.checks.find_baseline
     return tuple(
-        CheckPart(check=check, allowed=started.checks_allowed, baseline=baselines.get(check.name))
+        CheckPart(check=check, allowed=started.checks_allowed, baseline=find(check.name))
         for check in started.checks
     )

@@ -221,6 +221,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     for item in run.items.values():
         yield from (Gap("flag", f"Item {item.number} is flagged", flag) for flag in item.flags)
     yield from _noisy_checks(run)
+    yield from _unkept_gates(run)
     yield from _unmeasured_lines(run)
     outside = [item for item in run.items.values() if not item.in_scope]
     if outside:
@@ -325,6 +326,13 @@ def _unmeasured_lines(run: Run) -> Iterator[Gap]:
                 yield Gap("check", what, seen.lines_unknown)
 
 
+def _unkept_gates(run: Run) -> Iterator[Gap]:
+    """Yield the project's linters, formatters and doctests that the fixes could turn red."""
+    for name, seen in run.checks.gates.items():
+        if seen.unusable:
+            yield Gap("check", f"{name} was not kept green", seen.unusable)
+
+
 def _noisy_checks(run: Run) -> Iterator[Gap]:
     if run.checks.flaky:
         tests = pluralize(len(run.checks.flaky), "test is", "tests are")
@@ -342,7 +350,8 @@ def _idle_checks(run: Run) -> Iterator[Gap]:
         what = "The fixes are unverified: no check of the project judged them"
         yield Gap("check", what, run.checks.unverified)
     for check in run.started.checks:
-        known = run.checks.baselines.get(check.name)
-        if known is None and not run.checks.unverified:
+        known = run.checks.find_baseline(check.name)
+        idle = check.is_gate and not run.landing.landed
+        if known is None and not run.checks.unverified and not idle:
             why = "" if run.landing.landed else "there was no fix for it to judge"
             yield Gap("check", f"{check.name} was not run", why)

@@ -13,6 +13,7 @@ from punchlist.model.checks.group_testing import (
     replay_search,
     search,
     search_cause,
+    split_culprits,
 )
 
 
@@ -260,3 +261,23 @@ def test_the_causes_of_many_effects_are_read_from_the_same_few_trials(size, data
     alone = {effect: min(needed) for effect, needed in causes.items() if len(needed) == 1}
     assert found == alone
     assert trials == 2 * ceil(log2(size))
+
+
+@given(st.integers(1, 40), st.data())
+def test_all_culprits_are_found_and_no_other(size, data):
+    bad = data.draw(st.sets(st.integers(0, size - 1), min_size=1))
+    looks = []
+
+    def hunt():
+        looks.append((yield from split_culprits(range(size))))
+
+    hunting = hunt()
+    tried = next(hunting, None)
+    while tried is not None:
+        looks.append(tried)
+        try:
+            tried = hunting.send(bad.isdisjoint(tried))
+        except StopIteration:
+            break
+    assert set(looks.pop()) == bad
+    assert len(looks) <= 2 * size

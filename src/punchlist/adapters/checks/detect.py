@@ -1,11 +1,11 @@
 """Detect a project's checks from its files; the user or a setting must allow them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-import msgspec
 from msgspec.structs import replace
 
+from punchlist.adapters.checks.project_files.other_files import read_package_scripts
 from punchlist.adapters.environments.find_pythons import FoundPython, ProjectPlace, list_pythons
 from punchlist.adapters.environments.named_packages import parse_ini, parse_toml
 from punchlist.adapters.process.run import base_environment, run, which
@@ -23,13 +23,15 @@ _LOCKS = {"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}
 _PROBE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 
 
-async def detect(tree: Tree, place: ProjectPlace) -> tuple[Check, ...]:
+async def detect(tree: Tree, place: ProjectPlace, *, pytest_in: str = "") -> tuple[Check, ...]:
     """Return the most direct check per language; tox, nox and make only if there is none.
 
-    Files are read from the tree; `place` tells which Python environments there are.
+    Files are read from the tree; `place` tells which Python environments there are. `pytest_in`:
+    the file in which the project runs pytest, if that is known.
     """
     files = tuple(tree.files())
-    python = await _detect_python(tree, files, place)
+    origin = _find_pytest_config(tree, files) or pytest_in
+    python = await _detect_python(tree, files, place, origin)
     direct = [*python, *_detect_manifests(tree, files)]
     return tuple(direct or _detect_indirect(tree, files)) or _await_pytest(tree, place)
 
@@ -44,13 +46,14 @@ def needs_pytest(tree: Tree) -> bool:
 
 def _find_tests(tree: Tree) -> tuple[list[str], list[str]]:
     """Return the test files, and the texts of the first of them."""
-    tests = [path for path in tree.files() if _is_test(path)]
+    tests = [path for path in tree.files() if is_test(path)]
     return tests, [text for path in tests[:200] if (text := tree.text(path)) is not None]
 
 
-async def _detect_python(tree: Tree, files: tuple[str, ...], place: ProjectPlace) -> list[Check]:
+async def _detect_python(
+    tree: Tree, files: tuple[str, ...], place: ProjectPlace, origin: str
+) -> list[Check]:
     tests, texts = _find_tests(tree)
-    origin = _find_pytest_config(tree, files)
     for_pytest = origin or any("pytest" in text for text in texts)
     pythons = list_pythons(place, tree.text)
     found = await _find_pytest_python(pythons) if tests or origin else None
@@ -108,14 +111,18 @@ def _discovery_options(tests: list[str], files: tuple[str, ...]) -> tuple[str, .
 
 def _detect_manifests(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
     """Yield the checks of languages whose manifest defines how to test."""
-    script = _read_npm_script(tree.text("package.json"))
+    script = read_package_scripts(tree).get("test", "")
     if script and _PLACEHOLDER not in script:
-        manager = next((tool for tool, lock in _LOCKS.items() if lock in files), "npm")
+        manager = find_package_manager(files)
         yield from _check_if_installed("npm", (manager, "test"), "package.json scripts.test")
     if "Cargo.toml" in files:
         yield from _check_if_installed("cargo", ("cargo", "test"), "Cargo.toml")
     if "go.mod" in files:
         yield from _check_if_installed("go", ("go", "test", "./..."), "go.mod")
+
+
+def find_package_manager(files: Sequence[str]) -> str:
+    return next((tool for tool, lock in _LOCKS.items() if lock in files), "npm")
 
 
 def _detect_indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
@@ -139,7 +146,7 @@ def _make_check(name: str, command: tuple[str, ...], kind: CheckKind, origin: st
     return Check(name=name, command=command, kind=kind, origin=f"detected by {origin}")
 
 
-def _is_test(path: str) -> bool:
+def is_test(path: str) -> bool:
     name = PurePosixPath(path).name
     return name.endswith(".py") and (
         name.startswith("test_") or name.endswith("_test.py") or name == "tests.py"
@@ -152,13 +159,3 @@ def _has_test_target(text: str | None) -> bool:
 
 def _has_section(text: str | None, section: str) -> bool:
     return parse_ini(text).has_section(section)
-
-
-def _read_npm_script(text: str | None) -> str:
-    try:
-        manifest = msgspec.json.decode(text or "{}", type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return ""
-    scripts = manifest.get("scripts")
-    script = scripts.get("test") if isinstance(scripts, dict) else None
-    return script if isinstance(script, str) else ""

@@ -22,7 +22,7 @@ from punchlist.adapters.checks.untracked_needs import find_untracked
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
 from punchlist.adapters.process.run import ProcessResult, run
 from punchlist.model.checks.changed_lines import ExecutedLines
-from punchlist.model.checks.check import Check, CheckResult
+from punchlist.model.checks.check import Check, CheckKind, CheckResult
 from punchlist.model.checks.failure_cause import find_python
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.tree import Tree
@@ -93,7 +93,13 @@ class LocalCheckRunner:
         ) as folder:
             names = ModuleNames(tree.files())
             reports = Path(folder).resolve()
-            yield CheckSession(check=check, reports=reports, root=tree.root, names=names)
+            yield CheckSession(
+                check=check,
+                reports=reports,
+                root=tree.root,
+                checkout=self._ground.checkout,
+                names=names,
+            )
 
     async def _load_context(self) -> CheckoutContext:
         """Return the context with the checkout's untracked files, looked up once."""
@@ -109,7 +115,7 @@ async def _run_session(
 ) -> CheckRunOutput:
     check, dialect = session.check, DIALECTS[session.check.kind]
     watched = session.reports / "watched"
-    whole = not session.only and not session.stop_after
+    whole = not session.only and not session.stop_after and check.kind is not CheckKind.GATE
     command = dialect.build_command(session)
     ran = await _start(command, session, tree, ground, watched=watched if whole else None)
     parsed = dialect.parse_results(session, ran)
@@ -138,10 +144,13 @@ async def _start(
 ) -> ProcessResult:
     """Run the command; the files that Python loads are noted in `watched`."""
     with prepare_launch(tree, ground, session.reports, command) as stage:
+        env = prepare_watch(watched, stage.cwd, stage.env) if watched else stage.env
+        if session.check.kind is CheckKind.GATE:  # no module of the tree may pass for the tool
+            env = {name: value for name, value in env.items() if name != "PYTHONPATH"}
         return await run(
             command,
             cwd=stage.cwd,
-            env=prepare_watch(watched, stage.cwd, stage.env) if watched else stage.env,
+            env=env,
             walls=stage.sandbox,
             timeout=session.check.timeout,
             limit=evidence.LIMIT,

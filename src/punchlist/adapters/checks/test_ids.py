@@ -10,7 +10,8 @@ class ModuleNames:
     """Maps dotted module names, as pytest writes them, to files of a tree."""
 
     def __init__(self, files: Iterable[str]) -> None:
-        self._files = {file.removesuffix(".py").replace("/", "."): file for file in files}
+        self.files = tuple(files)
+        self._files = {file.removesuffix(".py").replace("/", "."): file for file in self.files}
 
     def find_id(self, case: JunitCase) -> str:
         """Return `file::Class::test`, or the names of the report if the file is unknown."""

@@ -9,16 +9,21 @@ from typing import Protocol
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.checks import junit
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.checks.check import Check, CheckKind, TestOutcome
+from punchlist.model.checks.protected import Protected
 
 _TAKE_VALUE = frozenset(
     "-c -k -m -n -o -p -r -W --rootdir --ignore --deselect --confcutdir".split()
 )
 """Options of pytest that take the next argument."""
+EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
+_LONGEST = 1 << 20
+_TESTS = Protected()
 _TELL_UNITTEST = Path(__file__).with_name("child_unittest.py")
 """Only run by its path, in the check's own interpreter: importing it here would import unittest."""
 
@@ -30,6 +35,7 @@ class CheckSession(Struct, frozen=True, kw_only=True):
     reports: Path
     root: Path
     names: ModuleNames
+    checkout: Path = Path()
     only: tuple[str, ...] = ()
     stop_after: int = 0
     """End after so many failures; 0 for no limit."""
@@ -189,12 +195,63 @@ class Unittest:
         return ParsedTests(tests, _find_contradiction(ran, tests), unloaded, failures)
 
 
+class Doctest(Pytest):
+    """Pytest over the examples in docstrings of modules that are no tests and no configuration."""
+
+    _MOST = 2000
+
+    def build_command(self, session: CheckSession) -> list[str]:
+        wanted = {test.partition("::")[0] for test in session.only}
+        modules = [path for path in session.names.files if not wanted or path in wanted]
+        examples = [
+            path
+            for path in modules
+            if not _TESTS.holds(path) and _has_examples(session.root / path)
+        ]
+        command = super().build_command(replace(session, only=tuple(examples[: self._MOST])))
+        return command if examples else [*command, "--ignore-glob=*"]
+
+
+class Gate:
+    """Has an exit code; when it is red, the files that it prints count as failing."""
+
+    _APART = re.compile(r"""[\s:"'`(),\[\]=]+""")
+
+    def build_command(self, session: CheckSession) -> list[str]:
+        return list(session.check.command)
+
+    def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
+        if ran.exit_code == 0:
+            return ParsedTests()
+        known = set(session.names.files)
+        printed = (ran.stdout + b"\n" + ran.stderr).decode(errors="replace")
+        words = dict.fromkeys(self._APART.split(printed))
+        roots = (f"{session.root}/", f"{session.checkout}/", "./")
+        named = (_strip_prefix(word, roots) for word in words)
+        return ParsedTests({path: TestOutcome.FAILED for path in named if path in known})
+
+
 DIALECTS: Mapping[CheckKind, CheckDialect] = {
     CheckKind.PYTEST: Pytest(),
     CheckKind.UNITTEST: Unittest(),
     CheckKind.JUNIT: Junit(),
     CheckKind.PLAIN: Plain(),
+    CheckKind.GATE: Gate(),
+    CheckKind.DOCTEST: Doctest(),
 }
+
+
+def _has_examples(file: Path) -> bool:
+    """Return whether a Python file has lines that begin with `>>>`."""
+    try:
+        text = junit.read_untrusted(file, _LONGEST).decode(errors="replace")
+    except OSError:
+        return False
+    return file.suffix == ".py" and EXAMPLE.search(text) is not None
+
+
+def _strip_prefix(word: str, prefixes: Sequence[str]) -> str:
+    return next((word.removeprefix(each) for each in prefixes if word.startswith(each)), word)
 
 
 def _collect(

@@ -263,7 +263,7 @@ def _strings(value: object) -> list[str]:
 def parse_toml(text: str | None) -> dict[str, Any]:
     try:
         return tomllib.loads(text or "")
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
 

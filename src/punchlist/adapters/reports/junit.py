@@ -101,7 +101,7 @@ def _review_case(review: LatestReview) -> ET.Element:
 
 def _check_cases(run: Run) -> Iterable[ET.Element]:
     for name in (check.name for check in run.started.checks):
-        baseline = run.checks.baselines.get(name)
+        baseline = run.checks.find_baseline(name)
         if baseline is None:
             why = run.checks.unverified or "not run: there was no fix to judge"
             yield _case("checks", name, "skipped", why)

@@ -146,7 +146,7 @@ def describe_checks(run: Run) -> Iterator[str]:
         yield "checks were not run: they are not allowed (punchlist allow)"
         return
     for check in started.checks:
-        yield f"{check.name}: {_describe_baseline(run.checks.baselines.get(check.name))}"
+        yield f"{check.name}: {_describe_baseline(run.checks.find_baseline(check.name))}"
 
 
 def _describe_baseline(seen: Baselined | None) -> str:

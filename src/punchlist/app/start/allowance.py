@@ -45,7 +45,10 @@ class Allowance:
 
 
 def hash_checks(checks: tuple[Check, ...]) -> str:
-    commands = sorted((check.name, check.command) for check in checks)
+    commands = sorted(
+        (check.name, check.command, check.repair) if check.repair else (check.name, check.command)
+        for check in checks
+    )
     return sha256(msgspec.json.encode(commands)).hexdigest()
 
 

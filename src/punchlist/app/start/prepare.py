@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.checks import detect
+from punchlist.adapters.checks import FoundChecks, find_project_checks
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
@@ -49,8 +49,10 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     settings = loaded.settings
     check_tracker_settings(loaded)
     check_agent_settings(loaded)
-    checks = await find_checks(workshop, scope.base, loaded, head=scope.head)
+    found = await find_checks(workshop, scope.base, loaded, head=scope.head)
+    checks = found.checks
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
+    notes += found.left_out
     if text is not None and not trusted:
         notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
@@ -120,16 +122,18 @@ async def repository_settings(workshop: Workshop, commit: str) -> str | None:
 
 async def find_checks(
     workshop: Workshop, commit: str, loaded: LoadedSettings, *, head: str = ""
-) -> tuple[Check, ...]:
+) -> FoundChecks:
     """Return the configured checks, else those detected on the base commit; an environment that
     was made for `head` is preferred to one for the base.
     """
-    configured = loaded.settings.build_checks(loaded.origins.get("checks", ""))
-    if configured or not loaded.settings.detect_checks:
-        return configured
+    settings = loaded.settings
+    configured = settings.build_checks(loaded.origins.get("checks", ""))
+    if configured or not settings.detect_checks:
+        return FoundChecks(configured)
     place = await find_place(workshop, filter(None, (head, commit)))
     async with WorkTrees(workshop).open_tree(commit) as tree:
-        return await add_lacking(workshop, commit, await detect(tree, place))
+        found = await find_project_checks(tree, place, gates=settings.detect_gates)
+    return FoundChecks(await add_lacking(workshop, commit, found.checks), found.left_out)
 
 
 async def _name_check_files(

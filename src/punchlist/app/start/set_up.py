@@ -18,8 +18,8 @@ async def write_settings_file(session: Session) -> Path:
     try:
         with path.open("x", encoding="utf-8") as file:
             workshop = await session.workshop()
-            checks = await find_checks(workshop, checkout.head, session.settings())
-            file.write(_render_settings(checks))
+            found = await find_checks(workshop, checkout.head, session.settings())
+            file.write(_render_settings(found.checks))
     except FileExistsError:
         raise UsageError(f"{path} is there already", hint="edit it, or remove it first") from None
     except OSError as error:
@@ -35,7 +35,7 @@ async def allow_found_checks(session: Session, *, revoke: bool = False) -> tuple
         return ()
     text = await repository_settings(workshop, workshop.checkout.head)
     loaded = load_settings(text, session.flags)
-    checks = await find_checks(workshop, workshop.checkout.head, loaded)
+    checks = (await find_checks(workshop, workshop.checkout.head, loaded)).checks
     session.allowance.grant(
         hash_checks(checks), *([hash_settings(text)] if text is not None else [])
     )
@@ -58,9 +58,12 @@ def _read_template(name: str) -> str:
 
 
 def _render_check(check: Check) -> str:
-    command = ", ".join(map(_quote_text, check.command))
+    command, repair = (
+        ", ".join(map(_quote_text, words)) for words in (check.command, check.repair)
+    )
     name, kind = _quote_text(check.name), _quote_text(check.kind)
-    return f"[[checks]]\nname = {name}\ncommand = [{command}]\nkind = {kind}\n"
+    formats = f"repair = [{repair}]\n" if repair else ""
+    return f"[[checks]]\nname = {name}\ncommand = [{command}]\nkind = {kind}\n{formats}"
 
 
 def _quote_text(text: str) -> str:

@@ -102,8 +102,12 @@ def _format_agents(run: Run) -> str:
 
 
 def _format_baselines(run: Run) -> str:
-    failed = {name: each.failed for name, each in run.checks.baselines.items() if each.failed}
-    return "; ".join(f"{name}: {failed[name]:,} failed before any fix" for name in failed)
+    checks = run.checks
+    failed = {name: each.failed for name, each in checks.baselines.items() if each.failed}
+    said = [f"{name}: {failed[name]:,} failed before any fix" for name in failed]
+    kept = [name for name, each in checks.gates.items() if not each.unusable]
+    said += [f"green as before: {', '.join(kept)}"] if kept else []
+    return "; ".join(said)
 
 
 def _format_pythons(run: Run) -> str:

@@ -49,5 +49,6 @@ def format_headline(finding: Finding) -> str:
 
 
 def format_check(check: Check) -> str:
-    found = f"; Python: {check.python_from}" if check.python_from else ""
-    return f"{one_line(' '.join(check.command))}   ({one_line(check.origin + found)})"
+    more = f"; Python: {check.python_from}" if check.python_from else ""
+    more += f"; to format: {' '.join(check.repair)}" if check.repair else ""
+    return f"{one_line(' '.join(check.command))}   ({one_line(check.origin + more)})"

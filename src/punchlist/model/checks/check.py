@@ -10,13 +10,16 @@ from punchlist.model.checks.loads import Loads
 
 class CheckKind(StrEnum):
     """How much a runner tells: PYTEST and UNITTEST per test, JUNIT per test in a file it writes,
-    PLAIN only an exit code.
+    PLAIN only an exit code. GATE and DOCTEST prove nothing, but what is green on the base must
+    stay green: GATE is a linter or formatter, DOCTEST runs the examples of the code itself.
     """
 
     PYTEST = "pytest"
     UNITTEST = "unittest"
     JUNIT = "junit"
     PLAIN = "plain"
+    GATE = "gate"
+    DOCTEST = "doctest"
 
 
 class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,6 +39,12 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Packages that the project's files name and that Python does not have."""
     files: tuple[str, ...] = ()
     """The project's files that define it; fixers may not change them."""
+    repair: tuple[str, ...] = ()
+    """For a GATE that is a formatter: the command that formats the files."""
+
+    @property
+    def is_gate(self) -> bool:
+        return self.kind in (CheckKind.GATE, CheckKind.DOCTEST)
 
 
 class TestOutcome(StrEnum):

@@ -208,6 +208,32 @@ def decode_causes(
     return {effect: suspects[code] for effect, code in codes.items() if code < len(suspects)}
 
 
+def split_culprits(suspects: Sequence[int]) -> Generator[tuple[int, ...], bool, tuple[int, ...]]:
+    """Search all culprits among suspects that are red together, where each is red by itself.
+
+    Yields those to leave in, likely harmless first, and is sent whether that is green. Takes about
+    k * log2(n / k) + k trials for k culprits. What is not returned was seen green together.
+    """
+    good: list[int] = []
+    culprits: list[int] = []
+    groups = [(list(suspects), True)]
+    while groups:
+        group, red = groups.pop()
+        if not red and (yield (*good, *group)):
+            good += group
+            continue
+        if len(group) == 1:
+            culprits += group
+            continue
+        first, second = group[: len(group) // 2], group[len(group) // 2 :]
+        if (yield (*good, *first)):
+            good += first
+            groups.append((second, True))
+        else:
+            groups += [(second, False), (first, True)]
+    return tuple(culprits)
+
+
 def replay_search(
     found: Search, results: Sequence[TrialResult]
 ) -> tuple[GroupTrial | SearchResult, int]:

@@ -204,6 +204,8 @@ class Baselined(Event, frozen=True, kw_only=True):
     """What the user can do so that the check can judge."""
     lines_unknown: str = ""
     """Why it is not known which lines the check executes."""
+    gate: bool = False
+    """It proves nothing; if it is green on the base it must stay green."""
 
 
 class Rechecked(Event, frozen=True, kw_only=True):
@@ -217,6 +219,12 @@ class Rechecked(Event, frozen=True, kw_only=True):
     """By batch: the lesser findings it causes, which have a fix of their own."""
     unproven: dict[str, str] = {}
     """By analyzer: why its silence about an agent's fix is no proof."""
+    formatted: dict[int, Patch] = {}
+    """By batch: its patch, with what the project's formatters change after it, and with fixes of
+    what it brings about.
+    """
+    hunks: dict[int, tuple[Hunk, ...]] = {}
+    """These patches as people read them."""
 
 
 class Examined(Event, frozen=True, kw_only=True):

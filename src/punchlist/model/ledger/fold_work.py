@@ -11,7 +11,14 @@ from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact, Item
 from punchlist.model.item.score import lowest_scores
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.run import FilingRecord, LatestReview, Reviewing, RoundWork, Run
+from punchlist.model.ledger.run import (
+    Checking,
+    FilingRecord,
+    LatestReview,
+    Reviewing,
+    RoundWork,
+    Run,
+)
 from punchlist.model.patch.hunk import Diff
 
 
@@ -39,8 +46,7 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
         case ev.Attempted():
             return _attempted(run, event)
         case ev.Baselined():
-            baselines = {**run.checks.baselines, event.check: event}
-            return replace(run, checks=replace(run.checks, baselines=baselines))
+            return replace(run, checks=_add_baseline(run.checks, event))
         case ev.Rechecked():
             return _rechecked(run, event)
         case ev.Tried():
@@ -63,6 +69,12 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             return replace(run, filing=filing)
         case _:
             assert_never(event)
+
+
+def _add_baseline(known: Checking, event: ev.Baselined) -> Checking:
+    if event.gate:
+        return replace(known, gates={**known.gates, event.check: event})
+    return replace(known, baselines={**known.baselines, event.check: event})
 
 
 def _challenged(run: Run, event: ev.Challenged) -> Run:
@@ -202,7 +214,17 @@ def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Dif
 def _rechecked(run: Run, event: ev.Rechecked) -> Run:
     unproven = {**run.reviewing.unproven, **event.unproven}
     reviewing = replace(run.reviewing, unproven=unproven)
-    return replace(run, work=replace(run.work, rechecked=event), reviewing=reviewing)
+    patches = {**run.work.patches, **event.formatted}
+    shown = {
+        item: replace(run.by_item.diffs[item], hunks=hunks)
+        for number, hunks in event.hunks.items()
+        for item in run.work.batches[number].items
+        if (known := run.by_item.diffs.get(item))
+        and (known.batch, known.dropped) == (number, False)
+    }
+    by_item = replace(run.by_item, diffs={**run.by_item.diffs, **shown})
+    work = replace(run.work, rechecked=event, patches=patches)
+    return replace(run, work=work, reviewing=reviewing, by_item=by_item)
 
 
 def _committed(run: Run, event: ev.Committed) -> Run:

@@ -45,7 +45,8 @@ def _has_full_review(run: Run) -> bool:
 
 def _has_unjudged_fixes(run: Run) -> bool:
     """Whether fixes landed that no check could judge."""
-    allowed = run.started.checks and run.started.checks_allowed
+    checks = [check for check in run.started.checks if not check.is_gate]
+    allowed = checks and run.started.checks_allowed
     fixed = run.find_items(Status.FIXED)
     tested = bool(fixed) and all(has_test(item.proofs) for item in fixed)
     return bool(run.landing.landed and run.checks.unverified and allowed and not tested)

@@ -159,12 +159,17 @@ class Checking(Struct, frozen=True, kw_only=True):
     """What the project's checks are known to say."""
 
     baselines: dict[str, ev.Baselined] = {}
+    gates: dict[str, ev.Baselined] = {}
+    """Baselines of what must stay green, and proves nothing."""
     unverified: str = ""
     flaky: frozenset[str] = frozenset()
     absent_judges: dict[str, str] = {}
     """By agent: why it gave no verdict on fixes that it was to judge."""
     noise: bool = False
     """The checks were red, and green when they were run again with the same fixes."""
+
+    def find_baseline(self, check: str) -> ev.Baselined | None:
+        return self.baselines.get(check) or self.gates.get(check)
 
 
 class FilingRecord(Struct, frozen=True, kw_only=True):

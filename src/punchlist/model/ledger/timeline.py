@@ -161,7 +161,10 @@ def _describe_baseline(event: ev.Baselined) -> _Line:
 
 def _describe_recheck(event: ev.Rechecked) -> _Line:
     failed = f"; {len(event.failed):,} failed" if event.failed else ""
-    return _Line(f"{_count_fixes(event.passed)} re-checked by the analyzers{failed}")
+    formatted = f"; {len(event.formatted):,} adapted to the project's own tools" * bool(
+        event.formatted
+    )
+    return _Line(f"{_count_fixes(event.passed)} re-checked by the analyzers{formatted}{failed}")
 
 
 def _describe_trial(event: ev.Tried) -> _Line:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.changed_lines import ExecutedLines
-from punchlist.model.checks.check import Check, CheckResult, TestOutcome
+from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
 from punchlist.model.checks.coverage import find_families
 from punchlist.model.checks.failure_cause import find_cause, find_lack, find_python, suggest_remedy
 from punchlist.model.checks.loads import join_loads
@@ -22,6 +22,7 @@ from punchlist.steps.judging.executed_lines import lines_artifact
 from punchlist.steps.verb import Action
 
 _RERUNS = 2
+_FEW = 200
 _SEEN = "a planted failure was seen"
 
 
@@ -74,6 +75,7 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
         cause=known.cause,
         remedy=known.remedy,
         lines_unknown=known.lines.unknown,
+        gate=check.is_gate,
         usage=Usage() if kept else Usage(seconds=world.clock() - began, checks=known.runs),
     )
 
@@ -92,12 +94,18 @@ def _artifact_name(check: Check) -> str:
 
 
 async def _measure_check(check: Check, world: World) -> Measurement:
-    async with world.trees.open_tree(world.change.head, pristine=judge_view(world)) as tree:
+    async with world.trees.open_tree(world.change.head, pristine=check_view(check, world)) as tree:
         kinds = find_families(tree.files(), world.protected)
         result, runs = await _rerun_failing(check, tree, world)
     known = Measurement(result=result, runs=runs)
+    if check.kind is CheckKind.GATE and not result.green:
+        said = _first_lines(result.output)
+        why = f"it could not be run: {result.trouble}" if result.trouble else "it is red"
+        return replace(known, unusable=f"{why} on the base: {said}" if said else why)
     if result.trouble:
         return _add_cause(check, replace(known, unusable=f"on the base, {result.trouble}"))
+    if check.is_gate:
+        return known
     if not result.green and not result.tests:
         why = f"exits {result.exit_code} on the base and tells nothing per test"
         return _add_cause(check, replace(known, unusable=why))
@@ -113,6 +121,11 @@ async def _measure_lines(check: Check, known: Measurement, world: World) -> Meas
     return replace(known, lines=lines, runs=known.runs + (not lines.unknown))
 
 
+def _first_lines(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return "; ".join(lines[:2])[:_FEW]
+
+
 def _require_passed_test(check: Check, known: Measurement) -> Measurement:
     """Return the measurement as unusable if it lists tests and none of them passed, or if some
     failed because the project is not installed as its files say.
@@ -120,6 +133,8 @@ def _require_passed_test(check: Check, known: Measurement) -> Measurement:
     `judges` stays: such a check can still be seen to turn from red to green.
     """
     result = known.result
+    if check.kind is CheckKind.GATE:
+        return known
     if result.trouble or not result.tests or TestOutcome.PASSED in result.tests.values():
         lacking = not known.unusable and find_lack(result.output)
         failed = failed_tests(result) if lacking else ()
@@ -160,6 +175,8 @@ async def _rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckR
     if known.trouble or not (known.green or known.tests):
         known = await world.checks.run(check, tree)
         runs += 1
+    if check.kind is CheckKind.GATE:
+        return known, runs
     for _ in range(_RERUNS):
         failing = failed_tests(known)
         if known.trouble or not failing:
@@ -235,6 +252,13 @@ def judge_view(world: World, opened: Iterable[str] = ()) -> Pristine:
     )
 
 
+def check_view(check: Check, world: World, opened: Iterable[str] = ()) -> Pristine:
+    """Return what a check sees: a linter or formatter sees the tests as the analyzers do."""
+    if check.kind is CheckKind.GATE:
+        return Pristine(origin=world.change.base, alone=world.protected.steering)
+    return judge_view(world, opened)
+
+
 def allowed_checks(run: Run) -> tuple[Check, ...]:
     return run.started.checks if run.started.checks_allowed else ()
 
@@ -245,12 +269,18 @@ def usable_checks(run: Run) -> tuple[Check, ...]:
     return tuple(check for check in allowed_checks(run) if check.name in usable)
 
 
-def unmeasured_checks(run: Run) -> list[Action]:
-    """Return an action for each allowed check that has no baseline."""
+def usable_gates(run: Run) -> tuple[Check, ...]:
+    """Return the allowed gates that are green on the base."""
+    usable = {name for name, baseline in run.checks.gates.items() if not baseline.unusable}
+    return tuple(check for check in allowed_checks(run) if check.name in usable)
+
+
+def unmeasured_checks(run: Run, *, gates: bool = False) -> list[Action]:
+    """Return an action for each allowed check, or gate, that has no baseline."""
     return [
         Action(f"baseline {check.name}", Measure(check), f"{check.name} on the base")
         for check in allowed_checks(run)
-        if check.name not in run.checks.baselines
+        if check.is_gate is gates and run.checks.find_baseline(check.name) is None
     ]
 
 

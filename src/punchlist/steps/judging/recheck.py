@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.finding.finding import Finding
 from punchlist.model.integrity.recheck_diff import NewFinding, RecheckDiff
@@ -12,18 +13,23 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Rechecked
 from punchlist.model.ledger.run import LatestReview, Run
-from punchlist.model.patch.patch import Patch, combine_patches
+from punchlist.model.patch.adopt_edits import adopt_edits
+from punchlist.model.patch.hunk import OriginalFile, make_hunks
+from punchlist.model.patch.patch import Patch, combine_patches, group_splices, has_overlap
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.judging.causes import Name, find_causes
-from punchlist.steps.judging.cures import find_cured
+from punchlist.steps.judging.cures import apply_fixes, find_cured
+from punchlist.steps.judging.gates.culprits import judge_by_gates
 from punchlist.steps.judging.refutations import recall_refutations
 from punchlist.steps.judging.silence import Look, look_without_suppressions
 from punchlist.steps.support.project_context import select_files
 
 NO_OP = "only comments, formatting or the names of locals would change"
 RESTLESS = "the analyzers had something new to say each time a fix was taken out"
+_FORMATS = 2
+"""How often formatters may change the patches of one recheck."""
 TURNS = 12
 """Looks at all batches before everything in the files of new findings is taken out."""
 
@@ -35,46 +41,116 @@ class Recheck(Struct, frozen=True):
 async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     began = world.clock()
     left = [run.work.batches[number] for number in task.batches]
-    before = await _read_texts(left, run, world)
+    looks = _Looks(await _read_texts(left, run, world), run, world)
     unseen = [batch for batch in left if not batch.uses_agent and not _find_targets(batch, run)]
     failed = await recall_refutations(left, run, world)
     failed |= {
-        batch.number: NO_OP for batch in unseen if _is_no_op(run.work.patches[batch.number], before)
+        batch.number: NO_OP
+        for batch in unseen
+        if _is_no_op(run.work.patches[batch.number], looks.before)
     }
-    left = [batch for batch in left if batch.number not in failed]
-    follow: dict[int, tuple[str, ...]] = {}
-    unproven: dict[str, str] = {}
-    settled: set[Name] = set()
     for turn in range(TURNS + 2):
+        left = [batch for batch in left if batch.number not in failed]
+        guilty = await looks.find_guilty(left, turn)
+        if guilty is not None and not guilty:
+            break
+        failed |= guilty or {}
+    else:  # the analyzers never saw the remaining batches without the ones taken out last
+        failed = {batch.number: RESTLESS for batch in left} | failed
+        left = []
+    originals = {path: OriginalFile(path, text) for path, text in looks.before.items()}
+    formatted = {n: patch for n, patch in looks.formatted.items() if n not in failed}
+    return Rechecked(
+        passed=tuple(batch.number for batch in left),
+        silent=tuple(batch.number for batch in left if _is_proven(batch, run, looks.unproven)),
+        failed=failed,
+        followed_by=looks.follow,
+        unproven=looks.unproven,
+        formatted=formatted,
+        hunks={number: make_hunks(patch, originals) for number, patch in formatted.items()},
+        usage=Usage(seconds=world.clock() - began, checks=looks.runs),
+    )
+
+
+class _Looks:
+    """What was seen in the looks of one recheck; formatters may change the patches."""
+
+    def __init__(self, before: Mapping[str, str], run: Run, world: World) -> None:
+        self._run, self._world = run, world
+        self.before = before
+        self.follow: dict[int, tuple[str, ...]] = {}
+        self.unproven: dict[str, str] = {}
+        self._settled: set[Name] = set()
+        self.formatted: dict[int, Patch] = {}
+        self._times_formatted = 0
+        self._cured = False
+        self.runs = 0
+
+    async def find_guilty(self, left: Sequence[Batch], turn: int) -> dict[int, str] | None:
+        """Return the batches that are refused, and why; None: patches changed, look again."""
+        run, world = self._run, self._world
         findings, looks = await _run_analyzers(left, run, world)
-        seen = RecheckDiff(run, left, before, findings)
+        seen = RecheckDiff(run, left, self.before, findings)
         guilty = seen.find_unfixed() | _find_unseen(left, run, looks)
         if not guilty and turn >= TURNS:
             guilty = seen.find_guilty(wide=True)
         elif not guilty:
-            guilty = await _find_culprits(seen, settled, run, world)
-        follow = seen.follow_ups()
+            guilty = await _find_culprits(seen, self._settled, run, world)
+        self.follow = seen.follow_ups()
         if not guilty and left:
             sources = [source for source, look in looks.items() if _is_complete(look)]
-            silence = await look_without_suppressions(
-                Look(left, before, findings, sources), run, world
+            look = Look(left, self.before, findings, sources)
+            silence = await look_without_suppressions(look, run, world)
+            guilty, self.unproven = silence.hiding, silence.unproven
+        return guilty or await self._ask_gates(left)
+
+    async def _ask_gates(self, left: Sequence[Batch]) -> dict[int, str] | None:
+        may_format = self._times_formatted < _FORMATS
+        gates = await judge_by_gates(left, self._run, self._world, may_format=may_format)
+        self.runs += gates.runs
+        if gates.formatted:
+            self._times_formatted += 1
+            self._adopt(gates.formatted)
+            return None
+        cured = {} if self._cured else await self._cure(gates.refused)
+        self._adopt(cured)
+        left_red = {number: why for number, why in gates.refused.items() if number not in cured}
+        return left_red or None if cured else left_red
+
+    def _adopt(self, patches: Mapping[int, Patch]) -> None:
+        self.formatted |= patches
+        known = {**self._run.work.patches, **patches}
+        self._run = replace(self._run, work=replace(self._run.work, patches=known))
+
+    async def _cure(self, refused: Mapping[int, str]) -> dict[int, Patch]:
+        """Return the patches of tools' fixes that take over the safe fixes of what they bring
+        about, such as an import that becomes unused; done once, for fixes that gates refuse.
+        """
+        self._cured = bool(refused)
+        batches = [self._run.work.batches[number] for number in refused]
+        found: dict[int, Patch] = {}
+        for batch in (each for each in batches if not each.uses_agent):
+            patch = await self._add_cures(batch)
+            others = {n: each for n, each in self._run.work.patches.items() if n != batch.number}
+            spliced = group_splices(s for p in {**others, **found}.values() for s in p.splices)
+            free = all(
+                not has_overlap((*spliced.get(path, ()), *splices))
+                for path, splices in group_splices(patch.splices).items()
             )
-            guilty, unproven = silence.hiding, silence.unproven
-        if not guilty:
-            break
-        failed |= guilty
-        left = [batch for batch in left if batch.number not in guilty]
-    else:  # the analyzers never saw the remaining batches without the ones taken out last
-        failed |= {batch.number: RESTLESS for batch in left}
-        left = []
-    return Rechecked(
-        passed=tuple(batch.number for batch in left),
-        silent=tuple(batch.number for batch in left if _is_proven(batch, run, unproven)),
-        failed=failed,
-        followed_by=follow,
-        unproven=unproven,
-        usage=Usage(seconds=world.clock() - began),
-    )
+            if free and patch != self._run.work.patches[batch.number]:
+                found[batch.number] = patch
+        return found
+
+    async def _add_cures(self, batch: Batch) -> Patch:
+        patch = self._run.work.patches[batch.number]
+        before = {path: text for path, text in self.before.items() if path in patch.paths}
+        findings, _ = await _run_analyzers([batch], self._run, self._world, paths=before)
+        new = RecheckDiff(self._run, [batch], before, findings).list_new()
+        for path, text in combine_patches([patch], before).items():
+            cured = apply_fixes(path, text, new, ())
+            known = {batch.number: patch}
+            patch = (known | adopt_edits(path, before[path], known, cured))[batch.number]
+        return patch
 
 
 async def _find_culprits(

@@ -1,0 +1,1 @@
+"""The commands with which a project checks itself, read from its own files."""

@@ -1,0 +1,1 @@
+"""How linters, formatters and doctests that are green on the base are kept green."""
