@@ -18,6 +18,9 @@ commands =
 
 [testenv:imports]
 commands = yapf --diff .
+
+[pytest]
+addopts = --disable-plugin-autoload
 """
 PATHS = '''\
 """Paths.

@@ -8,7 +8,12 @@ from hashlib import sha256
 
 import pytest
 
-from punchlist.adapters.environments.find_pythons import ProjectPlace, find_missing, list_pythons
+from punchlist.adapters.environments.find_pythons import (
+    ProjectPlace,
+    find_missing,
+    find_pythons,
+    list_pythons,
+)
 from punchlist.adapters.environments.named_packages import list_declared
 from punchlist.adapters.environments.tree_links import find_import_folders, find_main_root
 from punchlist.model.checks.failure_cause import MADE_BY_SETUP
@@ -140,3 +145,18 @@ def test_what_the_files_name_and_a_python_lacks_is_told():
     assert names == ["pytest", "no.such_package", "msgspec"]
     assert asyncio.run(find_missing(sys.executable, names)) == ("no.such_package",)
     assert asyncio.run(find_missing("/bin/false", names)) == ()
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [(None, "{program}"), ("3.12", "{script}")])
+def test_a_script_that_starts_a_python_is_left_unless_the_project_says_which(
+    checkout, tmp_path, chosen, expected
+):
+    script = tmp_path / "bin/python3"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    script.chmod(0o755)
+    place = ProjectPlace(checkout=checkout)
+    found = asyncio.run(find_pythons(place, {".python-version": chosen}.get))
+    assert (found[0].path, found[0].where) == (
+        expected.format(program=sys.executable, script=script),
+        "on PATH",
+    )

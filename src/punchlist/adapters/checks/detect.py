@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from msgspec.structs import replace
 
 from punchlist.adapters.checks.project_files.other_files import read_package_scripts
-from punchlist.adapters.environments.find_pythons import FoundPython, ProjectPlace, list_pythons
+from punchlist.adapters.environments.find_pythons import FoundPython, ProjectPlace, find_pythons
 from punchlist.adapters.environments.named_packages import parse_ini, parse_toml
 from punchlist.adapters.process.run import base_environment, run, which
 from punchlist.model.checks.check import Check, CheckKind
@@ -33,7 +33,8 @@ async def detect(tree: Tree, place: ProjectPlace, *, pytest_in: str = "") -> tup
     origin = _find_pytest_config(tree, files) or pytest_in
     python = await _detect_python(tree, files, place, origin)
     direct = [*python, *_detect_manifests(tree, files)]
-    return tuple(direct or _detect_indirect(tree, files)) or _await_pytest(tree, place)
+    found = tuple(direct or _detect_indirect(tree, files))
+    return found or await _await_pytest(tree, place)
 
 
 def needs_pytest(tree: Tree) -> bool:
@@ -55,7 +56,7 @@ async def _detect_python(
 ) -> list[Check]:
     tests, texts = _find_tests(tree)
     for_pytest = origin or any("pytest" in text for text in texts)
-    pythons = list_pythons(place, tree.text)
+    pythons = await find_pythons(place, tree.text)
     found = await _find_pytest_python(pythons) if tests or origin else None
     if found and (for_pytest or texts):
         return [_make_pytest(found, origin or tests[0])]
@@ -67,10 +68,10 @@ async def _detect_python(
     return []
 
 
-def _await_pytest(tree: Tree, place: ProjectPlace) -> tuple[Check, ...]:
+async def _await_pytest(tree: Tree, place: ProjectPlace) -> tuple[Check, ...]:
     """Return pytest for a Python that lacks it: its baseline says so, and what to do."""
     tests, _ = _find_tests(tree)
-    pythons = list_pythons(place, tree.text)
+    pythons = await find_pythons(place, tree.text)
     if not tests or not pythons or not needs_pytest(tree):
         return ()
     return (_make_pytest(pythons[0], tests[0]),)

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.process.run import base_environment, named_environment, run, which
 from punchlist.model.checks.failure_cause import MADE_BY_SETUP
@@ -70,6 +71,37 @@ def list_pythons(place: ProjectPlace, read_text: Callable[[str], str | None]) ->
         if path and not _comes_with_commit(Path(path), place):
             found.setdefault(path, FoundPython(path, where))
     return list(found.values())
+
+
+async def find_pythons(
+    place: ProjectPlace, read_text: Callable[[str], str | None]
+) -> list[FoundPython]:
+    """Return what `list_pythons` returns, with programs in the place of scripts that start them.
+
+    pyenv and asdf put such scripts on PATH, and they take longer than Python itself. Where the
+    project's `.python-version` decides what a script starts, it stays.
+    """
+    found = list_pythons(place, read_text)
+    if read_text(".python-version") is not None:
+        return found
+    return [replace(each, path=await _leave_script(each.path)) for each in found]
+
+
+async def _leave_script(path: str) -> str:
+    if not _is_script(path):
+        return path
+    asked = [path, "-c", "import sys; print(sys.executable)"]
+    ran = await run(asked, cwd=Path("/"), env=base_environment(home=True), timeout=30)
+    program = ran.stdout.decode(errors="replace").strip()
+    return program if ran.ok and os.access(program, os.X_OK) else path
+
+
+def _is_script(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
 
 
 async def find_missing(python: str, names: Sequence[str]) -> tuple[str, ...]:
