@@ -50,14 +50,13 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     check_tracker_settings(loaded)
     check_agent_settings(loaded)
     found = await find_checks(workshop, scope.base, loaded, head=scope.head)
-    checks = found.checks
+    checks = await _name_check_files(found.checks, workshop, scope.base)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
     if text is not None and not trusted:
         notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
-    checks = await _name_check_files(checks, workshop, scope.base)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
     workflow = load_workflow(request.workflow or settings.workflow)
     kit = Kit(checkout=workshop.checkout.root)
@@ -65,8 +64,8 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     named = assign_roles(workflow, settings)
     missing = find_missing_fallbacks(named, settings)
     crew = {
-        role: tuple(name for name in players if name not in missing)
-        for role, players in named.items()
+        role: tuple(each for each in agents if each not in missing)
+        for role, agents in named.items()
     }
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
