@@ -73,6 +73,8 @@ class Witness(Struct, frozen=True):
     noted: str = ""
     bad: str = ""
     """Why the file is not seen to pass with the fix in, if it is not."""
+    vacuous: bool = False
+    """All of it passes without the fix, too."""
     runs: int = 0
 
 
@@ -173,7 +175,8 @@ async def _try_witness(
     before = await run_test_file(check, path, [tests], run, world)
     seen = before.failed & after.passed
     if why := _doubt_reason(seen, before):
-        return Witness(noted=f"{path} is no witness: {why}", runs=2)
+        vacuous = not before.vain and not before.failed
+        return Witness(noted=f"{path} is no witness: {why}", vacuous=vacuous, runs=2)
     again = await run_test_file(check, path, [tests], run, world)
     if seen <= again.failed:
         proof = Proof(ProofClass.WITNESSED, _describe_proof(path, check, seen))
