@@ -1,12 +1,12 @@
 """Examines one agent's batch alone, cheapest first: text, old against new code, tests."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.planted_tests import describe_blindness
-from punchlist.model.integrity.intent import Intent, find_intent, join_words
+from punchlist.model.integrity.intent import Intent, find_intent, is_about_text, join_words
 from punchlist.model.integrity.new_tests import find_source_read, is_idle
 from punchlist.model.item.item import Item
 from punchlist.model.item.proof import Proof, ProofClass
@@ -24,6 +24,7 @@ from punchlist.steps.judging.replayed_calls import ReplaySubject, describe_repla
 from punchlist.steps.judging.witness import (
     TurnedTests,
     confirm_red,
+    drop_witnesses,
     make_file_patch,
     per_test_checks,
     run_witness,
@@ -153,19 +154,6 @@ def judge_unchanged(total: ExamResult) -> str:
         return ""
     like = f"nor with {said.compared} inputs like those of the tests"
     return f"{total.unreached}, {like}" if total.unreached else ""
-
-
-def drop_witnesses(
-    proofs: Mapping[int, tuple[Proof, ...]], items: Collection[int]
-) -> dict[int, tuple[Proof, ...]]:
-    """Return the proofs without those of which a test of project or fixer is the witness."""
-    left = {
-        item: tuple(
-            proof for proof in known if item not in items or proof.kind is not ProofClass.WITNESSED
-        )
-        for item, known in proofs.items()
-    }
-    return {item: known for item, known in left.items() if known}
 
 
 def judge_partial(
@@ -335,7 +323,8 @@ async def _run_new_test(
 ) -> ExamResult:
     text, amended = case.seen.after[path] or "", case.seen.before[path] is not None
     code = [each for each in case.seen.after if each not in case.new_tests]
-    pretends = case.intent is Intent.CHANGE and not amended and is_idle(text)
+    proving = case.intent is not Intent.KEEP and not is_about_text(case.items)
+    pretends = proving and not amended and is_idle(text)
     noted: tuple[str, ...] = ()
     if looked := find_source_read(text, code):
         why = f"it looks at the text of the code ({looked}), not at what it does"

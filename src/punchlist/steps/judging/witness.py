@@ -1,7 +1,7 @@
 """Tests as witnesses: runs a single test file in a tree and judges its result."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -233,3 +233,16 @@ async def confirm_red(check: Check, path: str, content: str, run: Run, world: Wo
             return why
     world.cache.put(key, b"red")
     return ""
+
+
+def drop_witnesses(
+    proofs: Mapping[int, tuple[Proof, ...]], items: Collection[int]
+) -> dict[int, tuple[Proof, ...]]:
+    """Return the proofs without those of which a test of project or fixer is the witness."""
+    left = {
+        item: tuple(
+            proof for proof in known if item not in items or proof.kind is not ProofClass.WITNESSED
+        )
+        for item, known in proofs.items()
+    }
+    return {item: known for item, known in left.items() if known}
