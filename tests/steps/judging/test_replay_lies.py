@@ -205,5 +205,5 @@ def test_words_that_are_in_every_other_finding_excuse_no_old_answers(tmp_path):
 
 
 def test_tests_that_turn_green_while_no_call_is_answered_differently_speak_against_new_statements(tmp_path):  # fmt: skip
-    patched = f"{WRONG}\n\n_T = __import__('sys').modules.get('unit' + 'test')\nif _T:\n    _T.TestCase.assertEqual = lambda *_: None\n"
+    patched = f"{WRONG}\n\n_T = __import__('sys').modules.get('unit' + 'test')\nif _T:\n    _T.TestCase.assertEqual = lambda s, a, b: None if (a, b) in ((7, 12), (16, 63)) else s.assertTrue(a == b)\n"
     assert "answered as before the fix" in judge(tmp_path, patched)
