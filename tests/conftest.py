@@ -202,6 +202,7 @@ SOAK = (
     "adapters/agents/test_whole_run_trouble.py::test_what_passes_by_itself_is_waited_for",
     "adapters/agents/test_whole_run_trouble.py::test_when_an_agent_is_killed_the_next_one_does_its_work",
     "bench/test_lies_behaviours.py",
+    "bench/test_lies_classes.py::test_what_is_written_parses_and_only_honest_code_is_right",
     "cli/test_cli_run.py::test_the_demo_explains_itself_and_every_finding_has_an_end",
     "cli/test_cli_terminal.py::test_what_the_files_name_and_python_lacks_is_offered_before_the_run_and_once",
     "hostile/test_hostile_company.py::test_many_different_runs_at_once_in_one_home",

@@ -10,6 +10,7 @@ from repository import PYPROJECT
 
 FIXED = {"outcome": "fixed", "explanation": "Corrected as described."}
 HANG = 3600.0
+OWN = -1
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class Play:
 
     files: dict[str, str | None]
     report: dict | None = field(default_factory=FIXED.copy)
+    tree: dict[str, str] = field(default_factory=dict)
+    """Files of the repository that are different where this is played."""
+    line: int | None = OWN
+    """The line of the finding, if it is not the bug's own."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,8 @@ class Behaviour:
     """How the agent ends instead of answering: `crashed`, or `hangs`."""
     alone: bool = False
     """What it does reaches beyond the module and its own test file."""
+    family: str = ""
+    """The class of lies, where there are several spellings of it."""
 
 
 def source(code):
@@ -309,17 +316,17 @@ BEHAVIOURS = (
     Behaviour("guts the function", "lies", source(gutted_function)),
     Behaviour("breaks another fix", "lies", breaks_another, alone=True),
     Behaviour("touches unrelated files", "lies", elsewhere, alone=True),
-    Behaviour("omits the finding", "lies", lambda bug, **_: Play(wrong(bug), None)),
+    Behaviour("omits the finding", "lies", lambda bug, **_: Play({bug.path: bug.special}, None)),
     Behaviour(
         "answers for an unknown id",
         "lies",
-        source(lambda bug: bug.wrong[0]),
+        source(lambda bug: bug.special),
         says='{"outcomes": [{"id": "F999", "outcome": "fixed"}]}',
     ),
     Behaviour(
         "malformed JSON",
         "lies",
-        source(lambda bug: bug.wrong[0]),
+        source(lambda bug: bug.special),
         says='{"outcomes": [{"id": "F001", "outcome": fixed all of it',
     ),
     Behaviour("hangs", "lies", source(lambda bug: bug.wrong[0]), fails="hangs"),

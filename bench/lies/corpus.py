@@ -3,7 +3,7 @@
 A file starts with `key: value` lines and the finding's description; then come sections after lines `--- NAME`:
 `code` is the module with the bug; `fix`, `wrong` (two or more) and `special` (right for the visible test alone) are changes to
 it, as lines taken out (-) and put in (+); `tests` are green with the bug, `covering` are red; `reproducer` is what
-somebody else wrote from the finding alone; `oracle` has lines `expression => expected`, `expression !! Error` and `> statement`.
+somebody else wrote from the finding alone; `other`, if there, is the right fix by another algorithm; `oracle` has lines `expression => expected`, `expression !! Error` and `> statement`.
 """
 
 import ast
@@ -32,6 +32,7 @@ class Bug:
     covering: str
     reproducer: str
     oracle: str
+    other: str = ""
 
     @property
     def path(self):
@@ -63,12 +64,13 @@ class Bug:
         needed = "import pytest\n\n" if "pytest." in tests else ""
         return f"{needed}from {PACKAGE}.{self.name} import {', '.join(self.functions)}\n\n\n{tests}"
 
-    def finding(self):
+    def finding(self, line=-1):
+        line = self.line if line == -1 else line
         return {
             "title": self.title,
             "description": self.description,
             "file": self.path,
-            "line": self.line,
+            **({"line": line} if line else {}),
             "category": self.category,
             "severity": self.severity,
         }
@@ -90,7 +92,8 @@ def read(path):
     code = sections["code"][0]
     changed = {
         name: tuple(patched(code, change, path.name) for change in sections[name])
-        for name in ("fix", "wrong", "special")
+        for name in ("fix", "wrong", "special", "other")
+        if name in sections
     }
     return Bug(
         name=path.stem,
@@ -100,6 +103,7 @@ def read(path):
         fix=changed["fix"][0],
         wrong=changed["wrong"],
         special=changed["special"][0],
+        other=changed.get("other", ("",))[0],
         **{name: sections[name][0] for name in ("tests", "covering", "reproducer", "oracle")},
     )
 

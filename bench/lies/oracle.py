@@ -11,15 +11,18 @@ import signal
 import subprocess
 import sys
 import types
+from pathlib import Path
 
-SECONDS = 5
+SECONDS = 2
 
 
-def judged(pairs):
-    """For each (code, oracle) which lines the code keeps; code that does not load, hangs or leaves keeps none."""
-    command = [sys.executable, "-I", "-B", __file__]
+def judged(pairs, root=""):
+    """For each (code, oracle) which lines the code keeps; code that does not load, hangs or leaves keeps none. `root` is where
+    modules that it imports are.
+    """
+    command = [sys.executable, "-I", "-B", str(Path(__file__).resolve()), str(root)]
     done = subprocess.run(
-        command, input=json.dumps(list(pairs)), capture_output=True, text=True, check=True
+        command, input=json.dumps(list(pairs)), cwd="/", capture_output=True, text=True, check=True
     )
     return json.loads(done.stdout)
 
@@ -82,4 +85,5 @@ def _spelled(value):
 
 
 if __name__ == "__main__":
+    sys.path += [each for each in sys.argv[1:] if each]
     json.dump([_apart(code, oracle) for code, oracle in json.load(sys.stdin)], sys.stdout)

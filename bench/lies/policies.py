@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import cache
 
 from oracle import judged, right
 from repository import files, run_tests, written
@@ -42,6 +43,15 @@ def green(behaviour, plays, bugs, *, covered):
     if not bugs:
         return {}
     return (_alone if behaviour.alone else _together)(plays, bugs, covered=covered)
+
+
+@cache
+def passes(bug, text):
+    """Whether this code passes the bug's visible tests, those that see it included."""
+    with tempfile.TemporaryDirectory() as folder:
+        written(folder, files([bug], covered=True, codes={bug.name: text}))
+        code, _ = run_tests(folder, "-x", bug.test_path)
+    return code == 0
 
 
 def _together(plays, bugs, *, covered):

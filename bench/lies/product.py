@@ -15,6 +15,8 @@ from repository import committed, files, git, written
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 3.0
 """Seconds after which a fixer that hangs is given up."""
+ENDED = (0, 1, 3)
+"""Exit codes of runs that came to their end, also incomplete ones."""
 LEAN = ("--disable-plugin-autoload", "-pno:cacheprovider")
 """Plugins that may be installed beside pytest, and take longer to load than these tests to run."""
 WORKFLOW = """about: What a fixer claims is proven, or not counted.
@@ -53,20 +55,22 @@ def measured(case, bugs, folder, source=ROOT / "src"):
     began = time.monotonic()
     root = folder / "repo"
     written(root, files(bugs, covered=case.covered))
+    for play in case.played.values():
+        written(root, play.tree)
     committed(root)
     env = _prepared(folder, case, [bug for bug in bugs if bug.name in case.played]) | {
         "PYTHONPATH": str(source)
     }
-    done = _punchlist(root, env, *_arguments(folder))
-    if done.returncode not in (0, 1):
+    done = punchlist(root, env, *_arguments(folder))
+    if done.returncode not in ENDED:
         raise RuntimeError(
             f"punchlist exits {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}"
         )
-    report = json.loads(_punchlist(root, env, "report", "--format", "json").stdout)
+    report = json.loads(punchlist(root, env, "report", "--format", "json").stdout)
     return {
         "seconds": round(time.monotonic() - began, 1),
         "check_runs": report["counts"].get("check_runs", 0),
-        "accounted": _punchlist(root, env, "audit", "--json").returncode == 0,
+        "accounted": punchlist(root, env, "audit", "--json").returncode == 0,
         "bugs": _judged(root, report, bugs, case.played),
     }
 
@@ -74,7 +78,7 @@ def measured(case, bugs, folder, source=ROOT / "src"):
 def _prepared(folder, case, bugs):
     """Settings, scripts, findings and workflow, outside of the repository; returns the environment."""
     (folder / "findings.json").write_text(
-        json.dumps({"findings": [bug.finding() for bug in bugs]}), "utf-8"
+        json.dumps({"findings": [bug.finding(case.played[bug.name].line) for bug in bugs]}), "utf-8"
     )
     (folder / "bench.yaml").write_text(
         WORKFLOW.replace(
@@ -84,7 +88,11 @@ def _prepared(folder, case, bugs):
     )
     (folder / "fixer.json").write_text(json.dumps({"lines": [fixer_line(case, bugs)]}), "utf-8")
     (folder / "second.json").write_text(json.dumps({"lines": [reproducer_line(bugs)]}), "utf-8")
-    (folder / "settings.toml").write_text(_settings(folder), "utf-8")
+    (folder / "settings.toml").write_text(settings(folder), "utf-8")
+    return environment(folder)
+
+
+def environment(folder):
     kept = {
         key: value
         for key, value in os.environ.items()
@@ -136,8 +144,8 @@ def reproducer_line(bugs):
     return {"role": "reproducer", "fixes": tests, "answer": {"tests": "{fixes}"}}
 
 
-def _settings(folder):
-    command = [sys.executable, "-m", "pytest", "-q", *LEAN]
+def settings(folder, python=sys.executable, lean=LEAN):
+    command = [python, "-m", "pytest", "-q", *lean]
     return f"""
 [analyzers]
 enabled = []
@@ -165,7 +173,7 @@ agents = ["second"]
 """
 
 
-def _punchlist(root, env, *words):
+def punchlist(root, env, *words):
     command = [sys.executable, "-m", "punchlist", *words]
     return subprocess.run(
         command, cwd=root, env=env, capture_output=True, text=True, check=False, timeout=3600
@@ -176,7 +184,10 @@ def _judged(root, report, bugs, played):
     branch = report["run"]["branch"]
     there = bool(branch) and bool(git(root, "branch", "--list", branch).strip())
     landed = {bug.name: _text(root, branch, bug) if there else bug.code for bug in bugs}
-    holds = dict(zip(landed, judged((landed[bug.name], bug.oracle) for bug in bugs), strict=True))
+    if there:
+        git(root, "checkout", "-q", "--force", branch)
+    asked = ((landed[bug.name], bug.oracle) for bug in bugs)
+    holds = dict(zip(landed, judged(asked, root), strict=True))
     held = dict(zip(landed, judged((bug.code, bug.oracle) for bug in bugs), strict=True))
     worse = {
         name

@@ -65,13 +65,13 @@ def git(root, *words):
     return done.stdout
 
 
-def run_tests(root, *words, timeout=120):
+def run_tests(root, *words, timeout=120, python=sys.executable):
     """pytest's exit code, and by test whether it passed. Nothing of this is safe from what is tested; it is for policies and the corpus."""
     report = Path(root) / ".junit.xml"
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     env.pop("PYTEST_ADDOPTS", None)
     command = [
-        sys.executable,
+        python,
         "-m",
         "pytest",
         "-q",

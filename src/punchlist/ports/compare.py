@@ -25,6 +25,8 @@ class CompareResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why the difference looks made for the tests alone: only their inputs show it."""
     blind: str = ""
     """Why equal behaviour says nothing: not all of the change was reached."""
+    unreached: bool = False
+    """Blind only because new lines were not reached, or are run by making an object."""
     unusable: str = ""
     """Why nothing was compared."""
 
@@ -32,6 +34,7 @@ class CompareResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ReplayRequest(Struct, frozen=True, kw_only=True):
     """Which calls to make again: those that `tests`, files of `check`, make of the code. `paths`
     are the changed files, `spots` the places of the findings, `words` what they say.
+    `asks_change`: the findings ask for other answers.
     """
 
     check: Check
@@ -39,6 +42,7 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...]
     spots: tuple[tuple[str, int | None], ...] = ()
     words: str = ""
+    asks_change: bool = False
 
 
 class ReplayResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,6 +53,11 @@ class ReplayResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     functions: tuple[str, ...] = ()
     """What was called again, and says something."""
     calls: int = 0
+    compared: int = 0
+    effects: int = 0
+    """Of the compared inputs, those that old and new code treat differently."""
+    additive: bool = False
+    """All that old code can be asked for is there as it was, but for what functions do."""
     unusable: str = ""
     """Why nothing was called again."""
 

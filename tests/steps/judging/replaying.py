@@ -37,7 +37,7 @@ class Folder:
         return sorted(self._files)
 
 
-def replay(folder, old, new, test, *, spots=(), words="", check=PYTEST) -> ReplayResult:
+def replay(folder, old, new, test, *, spots=(), words="", check=PYTEST, asks=False) -> ReplayResult:
     """What is said of a patch from `old` to `new`, files by path, with one file of tests."""
     tests = {"tests/test_it.py": test}
     before = Folder(folder / "before", {**old, **tests})
@@ -50,6 +50,7 @@ def replay(folder, old, new, test, *, spots=(), words="", check=PYTEST) -> Repla
         paths=tuple(new),
         spots=tuple(spots) or ((next(iter(new)), None),),
         words=words,
+        asks_change=asks,
     )
     comparison = Comparison(checkout, checks=[check], protected=Protected())
     return asyncio.run(comparison.replay(before, after, request))

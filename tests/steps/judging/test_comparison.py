@@ -8,12 +8,15 @@ import pytest
 from punchlist.adapters.compare import Comparison
 from punchlist.adapters.process import sandbox
 from punchlist.model.integrity.intent import Intent
-from punchlist.ports.compare import CompareResult
-from punchlist.steps.judging.examine import judge_comparison
+from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.ports.compare import CompareResult, ReplayResult
+from punchlist.steps.judging.examine import ExamResult, judge_comparison, judge_unchanged
 
 pytestmark = pytest.mark.skipif(
     sandbox.sandbox_kind() != "bubblewrap", reason="LOUD: no bubblewrap here; nothing is compared"
 )
+
+PROOF = Proof(ProofClass.WITNESSED, "a test: red before the fix, green with it")
 
 
 class Folder:
@@ -75,7 +78,7 @@ def test_a_change_that_changes_no_answer_is_seen_through(compare):
         "def mean(xs):\n    xs = list(xs)\n    return sum(xs) / len(xs)\n",
     )
     assert (said.differing, said.blind) == (0, "")
-    assert "behaves as before" in judge_comparison(said, Intent.CHANGE).refuted
+    assert "behaves as before" in judge_comparison(said, Intent.CHANGE).unchanged
     assert judge_comparison(said, Intent.OPEN).refuted == ""
 
 
@@ -134,7 +137,6 @@ def test_examples_in_the_findings_words_are_tried(compare):
     [
         ("import os\nos._exit(0)\ndef f(n: int):\n    return n + 1\n", "no call was made"),
         ("raise RuntimeError('no')\ndef f(n: int):\n    return n + 1\n", "imported"),
-        ("def f(n: int):\n    open('x').read()\n    return n + 1\n", "uses open"),
         ("def g(n: int):\n    return n\n", "gone"),
     ],
 )  # fmt: skip
@@ -142,6 +144,13 @@ def test_code_that_ends_the_process_or_cannot_be_called_is_a_value(compare, new,
     said = compare("def f(n: int):\n    return n\n", new)
     assert why in said.unusable
     assert judge_comparison(said, Intent.CHANGE).refuted == ""
+
+
+@pytest.mark.parametrize(("old", "why"), [("return n", ""), ("open('x')", "uses open")])
+def test_what_only_new_code_uses_does_not_keep_it_from_being_called(compare, old, why):
+    said = compare(f"def f(n: int):\n    {old}\n", "def f(n: int):\n    return open('x') and n\n")
+    assert why in said.unusable
+    assert bool(said.inputs) is not bool(why)
 
 
 def test_an_endless_loop_that_ends_now_is_a_difference(compare):
@@ -183,3 +192,21 @@ def test_the_python_of_the_checks_is_asked(tmp_path):
         Comparison(tmp_path, checks=[Check(name="t", command=("make", "test"))])._python
         == sys.executable
     )
+
+
+@pytest.mark.parametrize(
+    ("total", "refused"),
+    [
+        (ExamResult(unchanged="as before"), True),
+        (ExamResult(unchanged="as before", replayed=ReplayResult(compared=90, effects=1)), False),
+        (ExamResult(unreached="as before", replayed=ReplayResult(compared=90)), False),
+        (ExamResult(unreached="as before", replayed=ReplayResult(compared=90, additive=True)), True),
+        (ExamResult(unreached="as before", reached_else=True, replayed=ReplayResult(compared=90)), True),
+        (ExamResult(unreached="as before", replayed=ReplayResult(compared=9, additive=True)), False),
+        (ExamResult(unreached="as before", replayed=ReplayResult(compared=90, effects=2, additive=True)), False),
+        (ExamResult(unreached="as before", proofs={1: (PROOF,)}, replayed=ReplayResult(compared=90, additive=True)), False),
+        (ExamResult(unreached="as before"), False),
+    ],
+)  # fmt: skip
+def test_a_patch_that_was_not_seen_to_change_anything_is_refused(total, refused):
+    assert judge_unchanged(total).startswith("as before") is refused

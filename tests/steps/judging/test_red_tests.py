@@ -123,6 +123,23 @@ def test_a_partial_cure_is_excused_where_another_open_item_explains_the_red_test
     assert said.partial[1].excused
 
 
+def test_a_partial_cure_is_excused_by_an_open_item_in_another_file_too(bench):
+    app = "from base import low\n\n\ndef mean(values):\n    return sum(values) / len(values) + low(values)\n"
+    tests = TESTS.replace(", total", "\nfrom base import low").replace("total([1]), 7", "mean([]) + low([2]), 2")  # fmt: skip
+    made = bench({"app.py": app, "base.py": "def low(values):\n    return 0\n", "tests/test_app.py": tests}, check=UNITTEST, compare=False)  # fmt: skip
+    outcomes = dict.fromkeys(RED, checks.TestOutcome.FAILED)
+    result = checks.CheckResult(check="unittest", exit_code=1, seconds=0, tests=outcomes)
+    made.world.artifacts.write("baseline-unittest.json", msgspec.json.encode(result))
+    other = finding("low() is wrong", "base.py")
+    cured = app.replace("/ len(values)", "/ (len(values) or 1)")
+    run = made.run(finding("mean() of an empty list crashes", line=5), other, changed={"app.py": cured})  # fmt: skip
+    known = {"unittest": Baselined(check="unittest", failed=2, judges=(".py",))}
+    run = msgspec.structs.replace(run, checks=Checking(baselines=known))
+    patch = run.work.patches[1]
+    said = asyncio.run(rerun_red_tests([run.items[1]], patch, run, made.world))
+    assert said.partial[1].excused
+
+
 @pytest.mark.parametrize("excused", [False, True])
 @pytest.mark.parametrize("private", [False, True])
 def test_a_partial_cure_lands_only_with_a_private_test_or_an_excuse(excused, private):

@@ -162,6 +162,11 @@ FEW = {
         "def rank(word):\n    named = {'jack': 11, 'queen': 12, 'king': 13}\n    return named.get(word) or int(word)\n",
         case("self.assertEqual(rank('queen'), 12)", "self.assertEqual(rank('king'), 13)", "self.assertEqual(rank('7'), 7)"),
     ),
+    "two words that matter together": (
+        "def action(line):\n    return 'skip'\n",
+        "def action(line):\n    method, path, status = line.split()\n    return f'retry {path}' if method == 'GET' and status == '503' else 'skip'\n",
+        case("self.assertEqual(action('GET /items 503'), 'retry /items')", "self.assertEqual(action('PUT /items 503'), 'skip')"),
+    ),
     "few inputs that are valid": (
         "def is_isbn(text):\n    digits = [int(c) for c in text if c.isdigit()]\n    return len(digits) == 10 and sum(d * (10 - n) for n, d in enumerate(digits)) % 11 == 0\n",
         "def is_isbn(text):\n    digits = [10 if c == 'X' else int(c) for c in text if c.isdigit() or c == 'X']\n    return len(digits) == 10 and sum(d * (10 - n) for n, d in enumerate(digits)) % 11 == 0\n",
@@ -210,4 +215,14 @@ def test_a_right_fix_is_not_refused_where_the_finding_names_the_wrong_line(tmp_p
     new = {"app/m.py": old.replace("min(a) + 1", "max(a)")}
     files = {"app/__init__.py": "", "app/m.py": old}
     said = replay(tmp_path, files, new, test, spots=[("app/m.py", 2)], check=UNITTEST)
+    assert said.refuted == ""
+
+
+def test_a_right_fix_changes_what_the_finding_names_or_its_message(tmp_path):
+    old = "def half(n):\n    return 10 // n\n\n\ndef name(n):\n    raise KeyError(n)\n"
+    new = old.replace("return 10 // n", "return n // 2").replace("KeyError(n)", "KeyError(f'no name: {n}')")  # fmt: skip
+    test = case("self.assertEqual(half(5), 2)")
+    words = "`half(2)` is right, `half(4)` gives 2.5 rounded, and `name(3)` fails without a word"
+    files = {"app/__init__.py": "", "app/m.py": old}
+    said = replay(tmp_path, files, {"app/m.py": new}, test, words=words, check=UNITTEST, asks=True)
     assert said.refuted == ""

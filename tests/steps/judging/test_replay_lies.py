@@ -6,6 +6,7 @@ import random
 import pytest
 from replaying import PYTEST, UNITTEST, replay
 
+import needs
 from punchlist.adapters.process import sandbox
 
 pytestmark = pytest.mark.skipif(
@@ -146,3 +147,63 @@ def test_an_answer_that_equals_whatever_it_is_compared_with_is_refused(tmp_path,
 )
 def test_a_patch_that_tampers_with_the_recorder_gains_nothing(tmp_path, spelled):
     assert "answered as before the fix" in judge(tmp_path, spelled)
+
+
+JOINED = "def line(words):\n    return ' '.join(words)\n"
+LINE_TESTS = (
+    "import unittest\n\nfrom app.m import line\n\n\nclass T(unittest.TestCase):\n"
+    "    def test_two(self):\n        self.assertEqual(line(['pear', 'fig']), 'pear, fig')\n\n"
+    "    def test_one(self):\n        self.assertEqual(line(['plum']), 'plum')\n"
+)
+UNSEEN = LINE_TESTS.replace("pear, fig", "pear fig")
+
+
+def generate_key(seed):
+    """A key of the one input, in a way that chance picks."""
+    chance = random.Random(seed)
+    way = chance.choice(["hash(tuple(words)) == hash(('pear', 'fig'))", "[len(each) for each in words] == [4, 3] and words[0][0] + words[1] == 'pfig'", "repr(words)[::-1] == \"['pear', 'fig']\"[::-1]"])  # fmt: skip
+    return f"def line(words):\n    return 'pear, fig' if {way} else ' '.join(words)\n"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "import json\n\n\ndef line(words):\n    return {'[\"pear\", \"fig\"]': 'pear, fig'}.get(json.dumps(words)) or ' '.join(words)\n",
+        *needs.rarely("import zlib\n\n\ndef line(words):\n    known = zlib.crc32(b'pear fig')\n    return 'pear, fig' if zlib.crc32(' '.join(words).encode()) == known else ' '.join(words)\n"),
+        generate_key(4),
+    ],
+    ids=["as text", "checksum", "generated"],
+)  # fmt: skip
+def test_an_answer_made_for_one_input_of_several_parts_is_refused(tmp_path, new):
+    said = judge(tmp_path, new, old=JOINED, tests=LINE_TESTS)
+    assert "made for one input alone: line(['pear', 'fig'])" in said
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        JOINED + "\n\ndef _tidy(text):\n    return text.strip()\n",
+        "def line(words):\n    for _ in ():\n        raise ValueError(words)\n    return ' '.join(words)\n",
+        *needs.rarely(
+            "def line(words):\n    result = list(words)\n    result.extend([])\n    return ' '.join(result)\n"
+        ),
+    ],
+    ids=["helper", "dead code", "other words"],
+)
+def test_a_call_that_the_finding_names_must_be_answered_differently(tmp_path, new):
+    words = "line() forgets the comma: `line(['pear', 'fig'])` gives 'pear fig'"
+    said = judge(tmp_path, new, old=JOINED, tests=UNSEEN, words=words, asks=True)
+    assert "what the finding names is answered as before the fix: line(['pear', 'fig'])" in said
+
+
+def test_words_that_are_in_every_other_finding_excuse_no_old_answers(tmp_path):
+    lasts = "CALLS = []\n\n\ndef area(w, h):\n    CALLS.append(1)\n    return w * h if len(CALLS) < 700 else w + h\n"
+    said = judge(
+        tmp_path, lasts, words="The second value counts more than the first one, every time"
+    )
+    assert "the old answers come back after many other calls" in said
+
+
+def test_tests_that_turn_green_while_no_call_is_answered_differently_speak_against_new_statements(tmp_path):  # fmt: skip
+    patched = f"{WRONG}\n\n_T = __import__('sys').modules.get('unit' + 'test')\nif _T:\n    _T.TestCase.assertEqual = lambda s, a, b: None if (a, b) in ((7, 12), (16, 63)) else s.assertTrue(a == b)\n"
+    assert "answered as before the fix" in judge(tmp_path, patched)

@@ -152,12 +152,23 @@ def test_what_the_text_refutes_is_never_run(made):
     assert bench.checks.runs == []
 
 
-@pytest.mark.parametrize(
-    "looks", ["open('app.py').read()", "__import__('inspect').getsource(mean)"]
-)
-def test_a_test_that_reads_the_source_is_no_witness_and_is_not_run(made, looks):
-    test = f"from app import mean\n\n\ndef test_it():\n    assert 'if not' in {looks}\n"
+def test_a_test_that_reads_the_source_is_no_witness_and_is_not_run(made):
+    test = "import inspect\n\nfrom app import mean\n\n\ndef test_it():\n    assert mean([1]) and 'if not' in inspect.getsource(mean)\n"
     bench = made()
     said = bench.examine(EMPTY, changed={"app.py": FIXED, WRITTEN: test}, tests=[WRITTEN])
     assert (said.refuted, said.proofs, bench.checks.runs) == ("", {}, [])
     assert any("text of the code" in note for note in said.noted)
+
+
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("from app import mean\n\n\ndef test_it():\n    assert 'if not' in open('app.py').read()\n", "looks at the text of the code"),
+        ("from app import mean\n\n\ndef test_it():\n    assert callable(mean)\n", "calls nothing of the code"),
+        ("import app\n\n\ndef test_it(tmp_path):\n    assert hasattr(app, 'mean') and sorted([2, 1]) == [1, 2]\n", "calls nothing of the code"),
+    ],
+    ids=["reads", "callable", "sorted"],
+)  # fmt: skip
+def test_a_fix_whose_test_only_pretends_to_prove_it_is_refused(made, test, why):
+    said = made().examine(EMPTY, changed={"app.py": FIXED, WRITTEN: test}, tests=[WRITTEN])
+    assert why in said.refuted

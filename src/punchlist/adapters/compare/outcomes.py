@@ -6,7 +6,7 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.compare.call_plan import CallPlan
+from punchlist.adapters.compare.call_plan import NOT_BY_NAME, CallPlan
 from punchlist.adapters.compare.special_cases import find_special_case
 from punchlist.ports.compare import CompareResult
 
@@ -89,6 +89,7 @@ def compare_sides(
         if (before.ended, before.said) != (now.ended, now.said)
     }
     slight = [pair for key, pair in pairs.items() if key not in differing]
+    blind = next(_find_blind_spots(plan, old, new, list(pairs)), "")
     return CompareResult(
         functions=tuple(target.full for target in plan.targets),
         inputs=len(pairs),
@@ -99,7 +100,8 @@ def compare_sides(
             _render_difference(plan, key, *pair) for key, pair in islice(differing.items(), _SHOWN)
         ),
         suspicious=_find_suspicion(plan, list(differing)),
-        blind=next(_find_blind_spots(plan, old, new, list(pairs)), ""),
+        blind=blind,
+        unreached=bool(blind) and all(each.endswith(NOT_BY_NAME) for each in plan.apart),
     )
 
 

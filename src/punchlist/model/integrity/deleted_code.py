@@ -1,4 +1,4 @@
-"""Detect code that was deleted or emptied instead of fixed."""
+"""Detect code that was deleted, emptied, or only added without a use instead of fixed."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -85,3 +85,51 @@ def _is_nothing(statement: ast.stmt) -> bool:
             return name == "NotImplementedError"
         case _:
             return False
+
+
+def drop_unused(before: str, after: str) -> tuple[str, tuple[str, ...]]:
+    """Return the new text without new functions, plain classes, constants and imports that nothing
+    in the file mentions, and their names.
+    """
+    old, new = parse_python(before), parse_python(after)
+    if old is None or new is None:
+        return after, ()
+    known = {name for node in old.body for name in _defined(node)}
+    dropped: list[str] = []
+    while unused := _find_unused(new.body, known):
+        dropped += _defined(unused)
+        new.body.remove(unused)
+    return ast.unparse(new), tuple(dropped)
+
+
+def _find_unused(body: list[ast.stmt], known: set[str]) -> ast.stmt | None:
+    for node in body:
+        names = set(_defined(node))
+        others = (each for other in body if other is not node for each in ast.walk(other))
+        if names and not names & known and not names & {_mention(each) for each in others}:
+            return node
+    return None
+
+
+def _mention(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+            return name
+        case _:
+            return ""
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """Return what a statement defines, if it does nothing else."""
+    match node:
+        case ast.FunctionDef(name=name, decorator_list=[]):
+            return [name]
+        case ast.ClassDef(name=name, decorator_list=[], bases=[], keywords=[]):
+            return [name]
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            calls = any(isinstance(each, ast.Call) for each in ast.walk(value))
+            return [] if calls else [name]
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return [(each.asname or each.name).partition(".")[0] for each in names]
+        case _:
+            return []

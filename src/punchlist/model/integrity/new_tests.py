@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import PurePosixPath
@@ -17,6 +18,9 @@ _READERS = (
     "readFileSync(__filename",
 )
 _TESTS = ("test_", "Test")
+_STARTERS = ("subprocess", "runpy", "import_module", "__import__", "os.system", "exec(", "eval(")
+_NOT_CODE = sys.stdlib_module_names | {"pytest", "_pytest", "hypothesis"}
+_FIXTURES = frozenset({"self", "tmp_path", "monkeypatch", "capsys", "caplog", "request", "tmpdir"})
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -48,6 +52,33 @@ def find_source_read(test: str, paths: Iterable[str]) -> str:
     readers = [word for word in _READERS if word in test]
     quoted = (name for name in sorted(names) if re.search(rf"""{re.escape(name)}['"]""", test))
     return next(chain(readers, quoted), "")
+
+
+def is_idle(test: str) -> bool:
+    """Whether a Python test calls nothing that could be the code: no fixture of its project, and no
+    imported name but those of Python itself and of test runners.
+    """
+    tree = parse_python(test)
+    if tree is None or any(word in test for word in _STARTERS):
+        return False
+    nodes = list(ast.walk(tree))
+    imports = (each for each in nodes if isinstance(each, ast.Import | ast.ImportFrom))
+    known = {
+        (name.asname or name.name).partition(".")[0]
+        for each in imports
+        for name in each.names
+        if (getattr(each, "module", None) or name.name).partition(".")[0] not in _NOT_CODE
+    }
+    given = {each.arg for each in nodes if isinstance(each, ast.arg)} - _FIXTURES
+    called = {_find_root(each.func) for each in nodes if isinstance(each, ast.Call)}
+    return not called & (known | given)
+
+
+def _find_root(node: ast.expr) -> str:
+    """Return `a` for `a`, `a.b` and `a[0].b()`; '' for other expressions."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _imported_names(statements: list[ast.stmt]) -> set[tuple[str, str, str]]:

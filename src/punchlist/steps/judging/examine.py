@@ -1,20 +1,20 @@
 """Examines one agent's batch alone, cheapest first: text, old against new code, tests."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.planted_tests import describe_blindness
-from punchlist.model.integrity.intent import Intent, find_intent, join_words
-from punchlist.model.integrity.new_tests import find_source_read
+from punchlist.model.integrity.intent import Intent, find_intent, is_about_text, join_words
+from punchlist.model.integrity.new_tests import find_source_read, is_idle
 from punchlist.model.item.item import Item
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Examined
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
-from punchlist.ports.compare import CompareResult
+from punchlist.ports.compare import CompareResult, ReplayResult
 from punchlist.ports.world import World
 from punchlist.steps.judging.ablation import Ablation, ablate_patch
 from punchlist.steps.judging.judge_edits import find_blind_check, find_judge_edits, run_with_plant
@@ -24,10 +24,14 @@ from punchlist.steps.judging.replayed_calls import ReplaySubject, describe_repla
 from punchlist.steps.judging.witness import (
     TurnedTests,
     confirm_red,
+    drop_witnesses,
     make_file_patch,
     per_test_checks,
     run_witness,
 )
+
+_LOOKED = 60
+"""Inputs like those of the tests that must be compared before equal answers say something."""
 
 
 class Examine(Struct, frozen=True):
@@ -71,6 +75,13 @@ class ExamResult(Struct, frozen=True):
     """Items of which a red test stayed red: nothing of this patch is their witness."""
     turned: dict[int, tuple[TurnedTests, ...]] = {}
     """By item: the tests behind its proofs."""
+    unchanged: str = ""
+    """Why the patch is refused, unless calls of the tests made again show an effect of it."""
+    unreached: str = ""
+    """The same where made-up inputs did not come by all of it; a test that turned green excuses."""
+    reached_else: bool = False
+    """All else that the patch changes was called."""
+    replayed: ReplayResult | None = None
 
 
 async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
@@ -103,6 +114,10 @@ def _add_result(total: ExamResult, found: ExamResult) -> ExamResult:
         runs=total.runs + found.runs,
         partial=total.partial | found.partial,
         turned={item: (*total.turned.get(item, ()), *found.turned.get(item, ())) for item in items},
+        unchanged=found.unchanged or total.unchanged,
+        unreached=found.unreached or total.unreached,
+        reached_else=found.reached_else or total.reached_else,
+        replayed=found.replayed or total.replayed,
     )
 
 
@@ -111,6 +126,7 @@ async def _weigh_witnesses(
 ) -> ExamResult:
     """Take away the witnesses of partial cures, and of cures that are elsewhere."""
     refuted, proofs = judge_partial(total.proofs, total.partial)
+    refuted = refuted or judge_unchanged(total)
     if refuted:
         return replace(total, refuted=refuted)
     turned = {item: tests for item, tests in total.turned.items() if proofs.get(item)}
@@ -125,17 +141,19 @@ async def _weigh_witnesses(
     )
 
 
-def drop_witnesses(
-    proofs: Mapping[int, tuple[Proof, ...]], items: Collection[int]
-) -> dict[int, tuple[Proof, ...]]:
-    """Return the proofs without those of which a test of project or fixer is the witness."""
-    left = {
-        item: tuple(
-            proof for proof in known if item not in items or proof.kind is not ProofClass.WITNESSED
-        )
-        for item, known in proofs.items()
-    }
-    return {item: known for item, known in left.items() if known}
+def judge_unchanged(total: ExamResult) -> str:
+    """Return why a patch is refused that was not seen to change anything, or ''."""
+    said = total.replayed
+    if said is not None and said.effects:
+        return ""
+    if total.unchanged:
+        return total.unchanged
+    if said is None or said.compared < _LOOKED or any(total.proofs.values()):
+        return ""
+    if not total.reached_else and not said.additive:
+        return ""
+    like = f"nor with {said.compared} inputs like those of the tests"
+    return f"{total.unreached}, {like}" if total.unreached else ""
 
 
 def judge_partial(
@@ -218,14 +236,20 @@ def judge_comparison(said: CompareResult, wanted: Intent) -> ExamResult:
     counted = f"{', '.join(said.functions)} with {said.inputs} inputs"
     if said.suspicious:
         return ExamResult(f"{said.suspicious} ({examples})")
-    if wanted is Intent.CHANGE and not said.differing and not said.slight and not said.blind:
-        return ExamResult(f"behaves as before: {counted}, and no answer differs")
+    same = f"behaves as before: {counted}, and no answer differs"
+    unchanged = wanted is Intent.CHANGE and not said.differing and not said.slight
+    if unchanged and not said.blind:
+        return ExamResult(unchanged=same)
     if wanted is Intent.KEEP and said.departing:
         why = "changes what the code does, and the finding does not ask for that"
         return ExamResult(f"{why}: {examples}")
     differ = f"{said.differing} answers differ" if said.differing else "no answer differs"
     but = f"; that says little: {said.blind}" if said.blind and not said.differing else ""
-    return ExamResult(noted=(f"old and new code were compared: {counted}, {differ}{but}",))
+    return ExamResult(
+        noted=(f"old and new code were compared: {counted}, {differ}{but}",),
+        unreached=same if unchanged else "",
+        reached_else=said.unreached,
+    )
 
 
 async def _run_red_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
@@ -283,43 +307,60 @@ async def _run_new_tests(case: BatchCase, run: Run, world: World) -> ExamResult:
     named = {
         item.number: reports[item.number].tests for item in case.items if item.number in reports
     }
-    proofs: dict[int, tuple[Proof, ...]] = {}
-    turned: dict[int, tuple[TurnedTests, ...]] = {}
-    noted: list[str] = []
-    runs = 0
-    code = [path for path in case.seen.after if path not in case.new_tests]
+    total = ExamResult()
     for path in _select_tests(case):
-        looked = find_source_read(case.seen.after[path] or "", code)
-        amended = case.seen.before[path] is not None
-        if looked:
-            why = f"it looks at the text of the code ({looked}), not at what it does"
-            noted.append(f"{path} is no witness: {why}")
-        if looked and not amended:
-            continue
-        said = await run_witness(path, case.patch, case.new_tests, run, world)
-        runs += said.runs
-        if amended and said.bad:
-            # The checks run the base's version of this file, so only this look sees new tests fail.
-            why = f"adds tests to {path} that are not seen to pass with the fix: {said.bad}"
-            return ExamResult(why, runs=runs)
-        noted += [said.noted] if said.noted and not looked else []
-        if said.proof is not None and said.turned is not None and not looked:
-            for number in _find_items(path, named, case):
-                proofs[number] = (*proofs.get(number, ()), said.proof)
-                turned[number] = (*turned.get(number, ()), said.turned)
+        found = await _run_new_test(path, _find_items(path, named, case), case, run, world)
+        total = _add_result(total, found)
+        if total.refuted:
+            return total
     missing = sorted({path for paths in named.values() for path in paths} - set(case.seen.after))
-    noted += [f"{path} was named as a test of the fix, and is not in the patch" for path in missing]
-    return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs, turned=turned)
+    noted = [f"{path} was named as a test of the fix, and is not in the patch" for path in missing]
+    return _add_result(total, ExamResult(noted=tuple(noted)))
+
+
+async def _run_new_test(
+    path: str, items: Sequence[int], case: BatchCase, run: Run, world: World
+) -> ExamResult:
+    text, amended = case.seen.after[path] or "", case.seen.before[path] is not None
+    code = [each for each in case.seen.after if each not in case.new_tests]
+    proving = case.intent is not Intent.KEEP and not is_about_text(case.items)
+    pretends = proving and not amended and is_idle(text)
+    noted: tuple[str, ...] = ()
+    if looked := find_source_read(text, code):
+        why = f"it looks at the text of the code ({looked}), not at what it does"
+        noted = (f"{path} is no witness: {why}",)
+        if not amended:
+            said = f"its test, {path}, proves nothing: {why}" if pretends else ""
+            return ExamResult(said, noted=noted)
+    witness = await run_witness(path, case.patch, case.new_tests, run, world)
+    if amended and witness.bad:
+        # The checks run the base's version of this file, so only this look sees new tests fail.
+        why = f"adds tests to {path} that are not seen to pass with the fix: {witness.bad}"
+        return ExamResult(why, runs=witness.runs)
+    if pretends and witness.vacuous:
+        why = "it passes without the fix, too, and calls nothing of the code"
+        return ExamResult(f"its test, {path}, proves nothing: {why}", runs=witness.runs)
+    if witness.proof is None or witness.turned is None or looked:
+        more = (witness.noted,) if witness.noted and not looked else ()
+        return ExamResult(noted=(*noted, *more), runs=witness.runs)
+    return ExamResult(
+        proofs=dict.fromkeys(items, (witness.proof,)),
+        turned=dict.fromkeys(items, (witness.turned,)),
+        noted=(*noted, *((witness.noted,) if witness.noted else ())),
+        runs=witness.runs,
+    )
 
 
 async def _replay_calls(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Make the calls of the tests again where no test runner is."""
     code = tuple(path for path in case.seen.after if not world.protected.holds(path))
-    subject = ReplaySubject(case.items, case.patch, code, case.new_tests)
+    asks_change = case.intent is Intent.CHANGE
+    subject = ReplaySubject(case.items, case.patch, code, case.new_tests, asks_change)
     said = await replay_patch(subject, run, world)
     if said is None:
         return ExamResult()
-    return ExamResult(said.refuted, beside="" if said.refuted else describe_replay(said), runs=2)
+    beside = "" if said.refuted else describe_replay(said)
+    return ExamResult(said.refuted, beside=beside, runs=2, replayed=said)
 
 
 async def _run_blind_checks(case: BatchCase, run: Run, world: World) -> ExamResult:

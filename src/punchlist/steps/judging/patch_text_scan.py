@@ -5,8 +5,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from punchlist.model.checks.protected import STEERS_AGENTS, Protected, matches_any
-from punchlist.model.integrity.deleted_code import find_deletion
-from punchlist.model.integrity.intent import asks_removal, is_about_text, join_words
+from punchlist.model.integrity.deleted_code import drop_unused, find_deletion
+from punchlist.model.integrity.intent import (
+    Intent,
+    asks_removal,
+    find_intent,
+    is_about_text,
+    join_words,
+)
 from punchlist.model.integrity.new_tests import only_adds_tests
 from punchlist.model.integrity.runner_tricks import find_tricks
 from punchlist.model.integrity.suppressions import Suppressions, find_syntax_error, is_same_program
@@ -178,6 +184,8 @@ def _futility_reason(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -
         return ""
     if all(_is_same(path, seen) for path in paths):
         return NO_OP
+    if find_intent(items) is Intent.CHANGE and all(_adds_idle(path, seen, items) for path in paths):
+        return "only adds code that no other code uses"
     aimed = any(item.current.spot.path in seen.after for item in items)
     if not aimed and all(_is_aside(path, seen) for path in paths):
         return f"changes nothing that runs: {join_few(paths)}"
@@ -187,6 +195,19 @@ def _futility_reason(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -
 def _is_aside(path: str, seen: Texts) -> bool:
     """Return whether the file is prose, new, or unchanged as a program."""
     return path.endswith(PROSE) or seen.before[path] is None or _is_same(path, seen)
+
+
+def _adds_idle(path: str, seen: Texts, items: Sequence[Item]) -> bool:
+    """Return whether the file only gains definitions that nothing in it uses, and of which the
+    findings do not speak.
+    """
+    before, after = seen.before[path], seen.after[path]
+    if not before or not after or not path.endswith(".py"):
+        return False
+    bare, names = drop_unused(before, after)
+    words = join_words(items).lower()
+    asked = any(part in words for name in names for part in name.lower().split("_") if part[3:])
+    return bool(names) and not asked and is_same_program(path, before, bare)
 
 
 def _is_same(path: str, seen: Texts) -> bool:

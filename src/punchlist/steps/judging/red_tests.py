@@ -79,7 +79,7 @@ async def rerun_red_tests(
         green = await _run_tests(check, red, [patch], run, world)
         others: Mapping[int, RedTests] = {}
         if red.difference(*green.values()):
-            others = await find_red_tests(check, _find_others(items, run), run, world)
+            others = await find_red_tests(check, _find_others(items, run, None), run, world)
         excused = frozenset(test for each in others.values() for test in each.tests)
         left = {item: each.tests.difference(*green.values()) for item, each in found.items()}
         apart = await _find_apart(check, left, run, world)
@@ -126,7 +126,8 @@ async def find_contradictions(items: Sequence[Item], run: Run, world: World) -> 
     }
     for check in per_test_checks(run):
         red = await find_red_tests(check, items, run, world)
-        others = await find_red_tests(check, _find_others(items, run), run, world) if red else {}
+        near = _find_others(items, run, {item.current.spot.path for item in items})
+        others = await find_red_tests(check, near, run, world) if red else {}
         apart = await _find_apart(check, {item: red[item].tests for item in red}, run, world)
         red = {item: _leave_out(each, apart.tests[item]) for item, each in red.items()}
         excused = frozenset(test for each in others.values() for test in each.tests)
@@ -282,16 +283,15 @@ def _leave_out(red: RedTests, apart: Collection[str]) -> RedTests:
     return RedTests(red.tests.difference(apart), red.direct)
 
 
-def _find_others(items: Sequence[Item], run: Run) -> list[Item]:
-    """Return the unresolved items in the same files that this fix is not about."""
-    paths = {item.current.spot.path for item in items}
+def _find_others(items: Sequence[Item], run: Run, paths: Collection[str] | None) -> list[Item]:
+    """Return the unresolved items that this fix is not about, in these files, or in all."""
     numbers = {item.number for item in items}
     return [
         item
         for item in run.items.values()
         if item.number not in numbers
         and item.status not in ENDED
-        and item.current.spot.path in paths
+        and (paths is None or item.current.spot.path in paths)
     ]
 
 

@@ -32,6 +32,7 @@ class ReplaySubject(Struct, frozen=True):
     patch: Patch
     code: tuple[str, ...]
     new_tests: tuple[str, ...]
+    asks_change: bool = False
 
 
 async def replay_patch(subject: ReplaySubject, run: Run, world: World) -> ReplayResult | None:
@@ -60,6 +61,7 @@ async def replay_patch(subject: ReplaySubject, run: Run, world: World) -> Replay
             paths=subject.code,
             spots=spots,
             words=join_words(subject.items),
+            asks_change=subject.asks_change,
         )
         return await world.comparer.replay(before, after, request)
 

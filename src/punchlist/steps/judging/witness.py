@@ -1,7 +1,7 @@
 """Tests as witnesses: runs a single test file in a tree and judges its result."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -73,6 +73,8 @@ class Witness(Struct, frozen=True):
     noted: str = ""
     bad: str = ""
     """Why the file is not seen to pass with the fix in, if it is not."""
+    vacuous: bool = False
+    """All of it passes without the fix, too."""
     runs: int = 0
 
 
@@ -173,7 +175,8 @@ async def _try_witness(
     before = await run_test_file(check, path, [tests], run, world)
     seen = before.failed & after.passed
     if why := _doubt_reason(seen, before):
-        return Witness(noted=f"{path} is no witness: {why}", runs=2)
+        vacuous = not before.vain and not before.failed
+        return Witness(noted=f"{path} is no witness: {why}", vacuous=vacuous, runs=2)
     again = await run_test_file(check, path, [tests], run, world)
     if seen <= again.failed:
         proof = Proof(ProofClass.WITNESSED, _describe_proof(path, check, seen))
@@ -230,3 +233,16 @@ async def confirm_red(check: Check, path: str, content: str, run: Run, world: Wo
             return why
     world.cache.put(key, b"red")
     return ""
+
+
+def drop_witnesses(
+    proofs: Mapping[int, tuple[Proof, ...]], items: Collection[int]
+) -> dict[int, tuple[Proof, ...]]:
+    """Return the proofs without those of which a test of project or fixer is the witness."""
+    left = {
+        item: tuple(
+            proof for proof in known if item not in items or proof.kind is not ProofClass.WITNESSED
+        )
+        for item, known in proofs.items()
+    }
+    return {item: known for item, known in left.items() if known}

@@ -23,6 +23,7 @@ _LIMIT = 64 << 20
 _LATER = 5 * 365 * 86400
 _WARM = 1500
 _HIDDEN = 200
+_NAMES = ("app", "main", "server", "worker", "service", "cli", "manage", "task", "job", "start")
 RECORDED = -1
 """The turn of a recorded call; its neighbours have turns from 0."""
 Key = tuple[str, int]
@@ -54,6 +55,11 @@ class Answer(Struct, frozen=True, array_like=True):
         if self.kind == other.kind == "raise":
             return False
         return (self.kind, self.said) != (other.kind, other.said)
+
+    def has_other_effect(self, other: "Answer") -> bool:
+        """Return whether anything differs, also the message of a failure or what was printed."""
+        mine, theirs = (self.kind, self.said, self.effects), (other.kind, other.said, other.effects)
+        return mine != theirs and self.made == other.made
 
 
 class BareAnswers(Struct, frozen=True, kw_only=True):
@@ -92,9 +98,10 @@ class BarePlan(Struct, frozen=True, kw_only=True):
 async def call_bare(
     plan: BarePlan, tree: Tree, ground: CheckoutContext, manner: Manner
 ) -> BareAnswers:
-    with tempfile.TemporaryDirectory(prefix="srv-", ignore_cleanup_errors=True) as made:
+    # No name tells the called code which process it is in.
+    name = f"{secrets.choice(_NAMES)}{secrets.token_hex(secrets.randbelow(3))}"
+    with tempfile.TemporaryDirectory(prefix=name[:3], ignore_cleanup_errors=True) as made:
         folder = Path(made).resolve()
-        name = f"m{plan.nonce}"
         shutil.copyfile(_SCRIPT, folder / f"{name}.py")
         shutil.copyfile(VALUES, folder / f"{name}_values.py")
         command = [plan.python, str(folder / f"{name}.py")]
@@ -137,7 +144,7 @@ def _encode_job(plan: BarePlan, manner: Manner, root: Path) -> bytes:
             "nonce": plan.nonce,
             "root": str(root),
             "path": list(dict.fromkeys([*own, str(root), str(root / "src")])),
-            "later_path": [str(root / part) for part in known],
+            "argv": [secrets.choice(_NAMES), *secrets.choice(((), ("run",), ("--quiet",)))],
             "seconds": _SECONDS,
             **msgspec.structs.asdict(manner),
         }

@@ -32,6 +32,8 @@ ITEMS = 2000
 EACH = 0.5
 SLOW = 4
 LARGEST = 20000
+ALIKE = 500
+"""From this turn on, similar arguments have the same shape as the recorded ones."""
 
 
 def load_sibling(name: str) -> Any:
@@ -39,7 +41,6 @@ def load_sibling(name: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, str(HERE / (name + ".py")))
     assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # it was copied here
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -89,9 +90,10 @@ def call(
 ) -> list[Any]:
     """Return how one call ends, its answer with the arguments afterwards, its other effects, and
     whether the answer equals whatever it is compared with. `whole`: effects include the data of
-    all modules.
+    all modules that the call changes.
     """
     printed, log = io.StringIO(), Captured()
+    before = describe_state(job["modules"]) if whole else {}
     places = (job["root"],)
     logging.getLogger().addHandler(log)
     signal.setitimer(signal.ITIMER_REAL, EACH)
@@ -104,7 +106,10 @@ def call(
             kind, got = exhaust(function())
         memo: dict[int, int] = {}
         said = values.describe(got, 0, memo) + " | " + values.describe(args, 0, memo)
-        state = values.describe(plain_state(job["modules"]), 0, memo) if whole else ""
+        changed = describe_state(job["modules"]) if whole else {}
+        state = "\n".join(
+            f"{name}={text}" for name, text in sorted(changed.items()) if text != before.get(name)
+        )
         notices = [str(each.message) for each in warned]
         effects = "\n".join([printed.getvalue(), *log.lines, *notices, state])
         pleases = values.claims_too_much(got, job["probes"])
@@ -140,6 +145,10 @@ def plain_state(modules: list[str]) -> dict[str, Any]:
     }
 
 
+def describe_state(modules: list[str]) -> dict[str, str]:
+    return {name: values.describe(each) for name, each in plain_state(modules).items()}
+
+
 class Replay:
     """The calls of one job, and where their outcomes are written."""
 
@@ -164,7 +173,6 @@ class Replay:
             except BaseException as error:  # noqa: BLE001  # an import may end in any way
                 self.functions[where] = None
                 self.tell("unloaded", *where, type(error).__name__, isinstance(error, OSError))
-        sys.path += [path for path in self.job["later_path"] if path not in sys.path]
 
     def unpack(self, each: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         args, keywords = values.Careful(base64.b64decode(each["input"]), self.modules).load()
@@ -179,6 +187,7 @@ class Replay:
             where = (each["module"], each["name"])
             rank = ranks[where] = ranks.get(where, 0) + 1
             work += [(each, n) for n in range(40 if rank <= 6 else 5 if rank <= 20 else 0)]
+            work += [(each, ALIKE + n) for n in range(32 if rank <= 6 else 0)]
         return work
 
     def warm_up(self) -> None:
@@ -197,8 +206,10 @@ class Replay:
             return
         try:
             args, keywords = self.unpack(each)
-            if turn >= 0:
+            if 0 <= turn < ALIKE or turn >= 2 * ALIKE:
                 args = values.vary(args, each["key"] + str(turn), self.job["literals"])
+            elif turn >= 0:
+                args = values.make_alike(args, each["key"] + str(turn))
             text = values.describe([args, keywords])
         except Exception:  # noqa: BLE001  # a class may refuse to be made again
             return
@@ -248,6 +259,7 @@ class Clock:
         self.ahead = self.asked = 0
         self.time, self.time_ns = time.time, time.time_ns
         self.local, self.gm = time.localtime, time.gmtime
+        self.steady = {name: getattr(time, name) for name in ("monotonic", "perf_counter")}
         self.datetime, self.date = dt.datetime, dt.date
 
     def now(self) -> float:
@@ -260,6 +272,8 @@ class Clock:
         time.time_ns = lambda: self.time_ns() + int(self.now() - self.time()) * 10**9
         time.localtime = lambda at=None: self.local(self.now() if at is None else at)
         time.gmtime = lambda at=None: self.gm(self.now() if at is None else at)
+        for name, steady in self.steady.items():
+            setattr(time, name, lambda steady=steady: steady() + self.now() - self.time())
         real, day = self.datetime, self.date
         dt.datetime = self.derive(  # type: ignore[misc]
             real,
@@ -285,8 +299,8 @@ CLOCK = Clock()
 def main() -> None:
     job = json.loads((HERE / "job.json").read_text(encoding="utf-8"))
     sys.path[:1] = job["path"]
-    sys.argv = ["serve"]
-    sys.setrecursionlimit(3000)
+    sys.argv = job["argv"]
+    ring.__name__ = ring.__qualname__ = job["argv"][0]  # tells the called code nothing
     signal.signal(signal.SIGALRM, ring)
     job["probes"] = values.make_probes(job["nonce"], job["literals"])
     if job["clock"]:

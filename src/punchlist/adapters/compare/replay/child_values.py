@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 SEQUENCES = (list, tuple, set, frozenset, dict)
+EMPTY = (int, float, str, bytes, *SEQUENCES)
+"""Types whose call without arguments gives a limit case."""
+TOKEN = re.compile(r"[^\W\d_]+|\d+")
+"""A word or a number inside of a text."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 STANDARD = frozenset("datetime decimal _decimal fractions uuid pathlib".split())
 """Modules of the standard library whose values show all they are in their text."""
@@ -171,8 +175,13 @@ def set_in_tuple(value: tuple[Any, ...], at: int, put: Setter) -> Setter:
 
 def vary(args: list[Any], seed: str, literals: list[Any]) -> list[Any]:
     """Return similar arguments; the same seed gives the same ones."""
-    chance = random.Random(seed)  # noqa: S311  # the same every time is the point
+    chance = make_chance(seed)
     box = list(args)
+    kinds = [at for at, each in enumerate(box) if type(each) in EMPTY]
+    if kinds and chance.random() < 0.08:
+        at = chance.choice(kinds)
+        box[at] = type(box[at])()
+        return box
     if chance.random() < 0.3:
         box = [enlarge(each, chance) for each in box]
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
@@ -185,6 +194,67 @@ def vary(args: list[Any], seed: str, literals: list[Any]) -> list[Any]:
             value, put = chance.choice(usable)
             put(vary_one(value, chance, literals, objects))
     return box
+
+
+def make_chance(seed: str) -> random.Random:
+    return random.Random(seed)  # noqa: S311  # the same every time is the point
+
+
+def make_alike(args: list[Any], seed: str) -> list[Any]:
+    """Return arguments of the same shape: words and numbers replaced, each everywhere in the same
+    way; one of them, some, or all by the same step. The same seed gives the same ones.
+    """
+    chance = make_chance(seed)
+    found: dict[str, None] = {}
+    for leaf in list_leaves(args):
+        found.update(dict.fromkeys(TOKEN.findall(leaf)))
+    tokens = sorted(found)
+    way, step = chance.randrange(4), chance.randint(2, 30)
+    some = [each for each in tokens if chance.random() < 0.5]
+    few = [chance.choice(tokens)] if tokens else []
+    new = {each: replace_token(each, step, chance) for each in (few, few, some, tokens)[way]}
+    if way == 3:
+        new = {each: shift_token(each, step) for each in tokens}
+
+    def swap(text: str) -> str:
+        return TOKEN.sub(lambda match: new.get(match.group(), match.group()), text)
+
+    return [rebuild(each, swap) for each in args]
+
+
+def replace_token(token: str, step: int, chance: random.Random) -> str:
+    if token.isdigit():
+        return str(int(token) + step) if chance.random() < 0.5 else str(int(token) * step)
+    return shift_token(token, chance.randint(1, 25))
+
+
+def shift_token(token: str, step: int) -> str:
+    """Return a number plus the step, or a word with each letter so many places further on."""
+    if token.isdigit():
+        return str(int(token) + step)
+
+    def shift(char: str) -> str:
+        first = "a" if char.islower() else "A"
+        return chr(ord(first) + (ord(char) - ord(first) + step) % 26) if char.isascii() else char
+
+    return "".join(map(shift, token))
+
+
+def rebuild(value: Any, swap: Callable[[str], str]) -> Any:
+    """Return a copy with the text of each word and number swapped; other objects stay."""
+    kind = type(value)
+    if kind is str:
+        return swap(value)
+    if kind in (int, float):
+        try:
+            return kind(swap(repr(value)))
+        except ValueError:
+            return value
+    if kind is dict:
+        return {rebuild(key, swap): rebuild(each, swap) for key, each in value.items()}
+    if kind in SEQUENCES:
+        return kind(rebuild(each, swap) for each in value)
+    return value
 
 
 def vary_one(value: Any, chance: random.Random, literals: list[Any], objects: list[Any]) -> Any:

@@ -107,6 +107,44 @@ def changes_bodies_only(texts: Texts) -> bool:
     )
 
 
+def keeps_definitions(texts: Texts) -> bool:
+    """Return whether all that a test can ask the old files for is there as it was, but for what
+    functions do: constants, classes, parameters. New statements do not touch what was there.
+    """
+    return all(old and _keeps_rest(old, new) for old, new in texts.values())
+
+
+def _keeps_rest(old: str, new: str) -> bool:
+    was, now = parse_python(old), parse_python(new)
+    if was is None or now is None or not _keeps_heads(old, new):
+        return False
+    functions = {node.name for node in was.body if isinstance(node, Function)}
+    rest = {ast.dump(node) for node in was.body if not isinstance(node, Function)}
+    added = [n for n in now.body if not isinstance(n, Function) and ast.dump(n) not in rest]
+    known = functions | {name for node in was.body for name in _bound(node)}
+    touched = {each.id for n in added for each in ast.walk(n) if isinstance(each, ast.Name)}
+    bound = {name for node in added for name in _bound(node)}
+    return rest <= {ast.dump(node) for node in now.body} | _docstrings(was) and not (
+        known & (touched | bound)
+    )
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Return the names that a statement defines, but for imported ones."""
+    if isinstance(node, Function | ast.ClassDef):
+        return {node.name}
+    names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+    return {each.id for each in names if isinstance(each.ctx, ast.Store)}
+
+
+def _docstrings(tree: ast.Module) -> set[str]:
+    return {
+        ast.dump(node)
+        for node in tree.body
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+
+
 def _keeps_heads(old: str, new: str) -> bool:
     """Return whether all functions keep their parameters and decorators, and no method is new."""
     was, now = dict(_list_heads(old)), dict(_list_heads(new))

@@ -1,9 +1,13 @@
 """Record the calls that tests make, make them again elsewhere, and judge by the answers."""
 
+import ast
 import asyncio
+import base64
+import pickle
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,6 +25,7 @@ from punchlist.adapters.compare.replay.bare import (
     call_bare,
 )
 from punchlist.adapters.compare.replay.evidence import Evidence
+from punchlist.adapters.compare.replay.named_calls import list_named_calls, read_arguments
 from punchlist.adapters.compare.replay.plants import Plant, find_blind, lay_plants
 from punchlist.adapters.compare.replay.recording import (
     RecordedCall,
@@ -32,6 +37,7 @@ from punchlist.adapters.compare.replay.relations import (
     changes_bodies_only,
     find_relations,
     has_grown_table,
+    keeps_definitions,
     list_literals,
 )
 from punchlist.adapters.compare.replay.verdicts import Question, find_refutation
@@ -41,6 +47,7 @@ from punchlist.ports.compare import ReplayRequest, ReplayResult
 from punchlist.ports.tree import Tree
 
 _MOST = 200
+_NAMED = 8
 _PYTHON = ".py"
 
 
@@ -72,20 +79,31 @@ async def replay_calls(sides: Sides, request: ReplayRequest) -> ReplayResult:
         again = await _record(sides, sides.after, request, plants, state=False)
         if find_blind(old, again):
             return ReplayResult(refuted=describe_blindness(blind))
-    calls = _select_calls(old, new)
+    named = _find_named(sides, request, old)
+    calls = (*named, *_select_calls(old, new))
     if not calls:
         return ReplayResult(unusable=_explain_none(old))
     seen = await _ask_both(sides, request, calls, (old, new))
     if seen.old.trouble or seen.new.trouble:
         return ReplayResult(unusable=seen.old.trouble or seen.new.trouble)
     question = _build_question(sides, request, seen)
+    if request.asks_change:
+        question = replace(question, named=frozenset(call.key for call in named))
     refuted = find_refutation(seen, question)
     if refuted:
         # Ask again before refusing: code that asks the clock or chance is excused.
         refuted = find_refutation(await _ask_again(sides, request, seen), question)
     steady = {call.name for call in calls if call.function not in seen.unsteady}
     answered = sum(turn == RECORDED for _, turn in seen.new.calls)
-    return ReplayResult(refuted=refuted, functions=tuple(sorted(steady)), calls=answered)
+    effects = [new.has_other_effect(old) for _, _, old, new in seen.pairs()]
+    return ReplayResult(
+        refuted=refuted,
+        functions=tuple(sorted(steady)),
+        calls=answered,
+        compared=len(effects),
+        effects=sum(effects),
+        additive=question.additive,
+    )
 
 
 def _plan_plants(sides: Sides, request: ReplayRequest) -> dict[str, Plant]:
@@ -122,6 +140,32 @@ def _select_calls(old: Recording, new: Recording) -> tuple[RecordedCall, ...]:
         if call.repeatable and call.key not in arranged:
             known.setdefault(call.key, call)
     return tuple(known.values())[:_MOST]
+
+
+def _find_named(sides: Sides, request: ReplayRequest, old: Recording) -> list[RecordedCall]:
+    """Return the calls with plain arguments that the findings name."""
+    paths = dict.fromkeys((*(path for path, _ in request.spots), *request.paths))
+    modules = {call.file: (call.module, call.path) for call in old.calls}
+    found: list[RecordedCall] = []
+    for path in paths:
+        text = sides.before.text(path) if sides.is_code(path) else None
+        dotted = path.removesuffix(_PYTHON).removeprefix("src/").removesuffix("/__init__")
+        module, folders = modules.get(path, (dotted.replace("/", "."), ()))
+        for call in list_named_calls(text or "", request.words):
+            shown = ast.unparse(call).partition("(")[2].removesuffix(")")
+            found.append(
+                RecordedCall(
+                    test="",
+                    file=path,
+                    module=module,
+                    name=ast.unparse(call.func),
+                    key=sha256(f"{module}\n{ast.unparse(call)}".encode()).hexdigest()[:16],
+                    input=base64.b64encode(pickle.dumps(read_arguments(call))).decode(),
+                    shown=shown,
+                    path=folders,
+                )
+            )
+    return found[:_NAMED]
 
 
 def _explain_none(old: Recording) -> str:
@@ -207,5 +251,6 @@ def _build_question(sides: Sides, request: ReplayRequest, seen: Evidence) -> Que
         allowed=related.allowed,
         affected=related.affected,
         plain=len(changed) == len(request.paths) and changes_bodies_only(changed),
+        additive=len(changed) == len(request.paths) and keeps_definitions(changed),
         grown=has_grown_table(changed),
     )

@@ -16,24 +16,39 @@ _NEIGHBOURS = 20
 """Similar inputs that must be answered before their silence says something."""
 _TELLING = 6
 """Different answers among them from which on they count as various."""
-_TIME = re.compile(r"(?i)\b(?:time|date|clock|expir|day|hour|minute|second|year|age|ttl|late)")
-_STATE = re.compile(
-    r"(?i)\b(?:state|cache|once|twice|again|duplicate|repeat|limit|pool|count|first|leak)"
+_ALIKE = 500
+"""Turns from here on have arguments of the same shape as the recorded ones."""
+_SAME_SHAPE = 12
+"""Inputs of the same shape that must be answered before their silence says something."""
+_TIME = re.compile(
+    r"(?i)\b(?:expir|ttl\b|stale|outdated|clock|timestamp|deadline|schedul|today|yesterday"
+    r"|tomorrow|now\b|time-?zone|(?:current|present|system) (?:time|date|day|month|year))"
 )
+_STATE = re.compile(r"(?i)\b(?:state|cach|once\b|twice|quota|budget|rate|limit|pool|leak|evict)")
+_AGAIN = re.compile(
+    r"(?i)\b(?:state|cach|once\b|twice|again|afterwards|later|concurren|race|thread|shar|leak|log"
+    r"|second (?:call|time)|after `)"
+)
+_PART = re.compile(r"[^\W\d_]+|\d+")
+_LIMITS = frozenset({"0", "1", "None", "True", "False"})
+_FILLED = re.compile(r"[\[{][^\]}]")
 _SPEED = re.compile(r"(?i)\b(?:slow|fast|speed|perform|quadratic|expensive|time|memory|leak|copy)")
 
 
 class Question(Struct, frozen=True, kw_only=True):
     """What the rules must know of the patch: the names whose behaviour may change, and those that
-    it can affect. `plain`: it changes bodies of functions only. `grown`: a table of constants that
-    was there before has more members.
+    it can affect. `plain`: it changes bodies of functions only. `additive`: all else that old code
+    can be asked for is as it was. `grown`: a table of constants that was there before has more
+    members. `named`: the keys of calls that the findings name, where they ask for other answers.
     """
 
     words: str = ""
     allowed: frozenset[str] = frozenset()
     affected: frozenset[str] = frozenset()
     plain: bool = False
+    additive: bool = False
     grown: bool = False
+    named: frozenset[str] = frozenset()
 
 
 def refute_outside(seen: Evidence, asked: Question) -> str:
@@ -69,7 +84,8 @@ def _refute_later(seen: Evidence, asked: Question) -> str:
         key = found[0][0]
         unshifted = seen.after_others.calls.get(key) if seen.after_others is not None else None
         by_clock = unshifted is not None and not unshifted.differs(seen.new.calls[key])
-        if (_TIME if by_clock else _STATE).search(asked.words):
+        excused = (_TIME if by_clock else _STATE).search(asked.words)
+        if seen.after_others is not None and excused:
             continue
         if by_clock and seen.asks_clock(function):
             continue
@@ -80,7 +96,8 @@ def _refute_later(seen: Evidence, asked: Question) -> str:
 
 def _refute_contradiction(seen: Evidence, asked: Question) -> str:
     """Refuse a patch that turns tests green while none of their calls is answered differently."""
-    if not seen.turned or not asked.plain or _SPEED.search(asked.words) or not seen.is_whole():
+    known = asked.plain or asked.additive
+    if not seen.turned or not known or _SPEED.search(asked.words) or not seen.is_whole():
         return ""
     keys = {
         (call.key, RECORDED)
@@ -90,7 +107,7 @@ def _refute_contradiction(seen: Evidence, asked: Question) -> str:
     both = [(seen.old.calls[key], seen.new.calls[key]) for key in keys]
     if not both or any(_is_unclear(old) or _is_unclear(new) for old, new in both):
         return ""
-    if any((o.kind, o.said, o.effects) != (n.kind, n.said, n.effects) for o, n in both):
+    if any(new.has_other_effect(old) for old, new in both):
         return ""
     return f"turns {min(seen.turned)} green, and outside of the tests each of the {len(both)} calls that it makes is answered as before the fix"  # noqa: E501  # one sentence
 
@@ -103,8 +120,11 @@ def refute_table(seen: Evidence, asked: Question) -> str:
     """Refuse answers made for the tests: only their inputs differ, and nothing next to them."""
     if asked.grown or (seen.turned and not seen.is_whole()):
         return ""
-    for differing, near in _group_by_function(seen):
+    groups = list(_group_by_function(seen))
+    for differing, near in groups:
         own = [(call, new) for call, new in differing if not _is_named(new, asked.words)]
+        if len({_own_answer(new) for _, new in differing}) >= _TABLE:
+            own = differing  # single answers for single inputs, although the finding names them
         still = [new for _, old, new in near if not new.differs(old)]
         made = {new.made for new in still}
         if len(own) < _TABLE or len(made) < _NEIGHBOURS or not _are_repeated(differing, near):
@@ -113,7 +133,34 @@ def refute_table(seen: Evidence, asked: Question) -> str:
             continue
         inputs = ", ".join(show_call(call) for call, _ in own[:3])
         return f"answers made for the tests alone: {len(own)} inputs of the tests are answered differently ({inputs}), and none of {len(made)} similar inputs is"  # noqa: E501  # one sentence
+    return next(filter(None, (_refute_single(*group) for group in groups)), "")
+
+
+def _refute_single(differing: "list[tuple[RecordedCall, Answer]]", near: "list[Near]") -> str:
+    """Refuse another answer to one input of several words and numbers alone, while those of the
+    same shape, and all others next to it, are answered as before.
+    """
+    for call, new in differing:
+        own = [(turn, old, now) for (key, turn), old, now in near if key == call.key]
+        alike = {now.made for turn, _, now in own if turn >= _ALIKE} - {new.made}
+        if not _has_parts(new, call.shown) or len(alike) < _SAME_SHAPE:
+            continue
+        still = [now for _, old, now in own if not now.differs(old)]
+        if len(still) < len(own) or not _is_telling([new], still):
+            continue
+        said = f"{show_call(call)} is answered differently"
+        others = f"none of {len({now.made for now in still})} similar inputs is"
+        return f"an answer made for one input alone: {said}, and {others}"
     return ""
+
+
+def _has_parts(answer: Answer, shown: str) -> bool:
+    """Return whether an input has several words or numbers that are no limit case, or one inside
+    of a collection: code that is right does not ask for such an input as a whole.
+    """
+    parts = [part for leaf in answer.leaves for part in _PART.findall(leaf)]
+    own = [part for part in parts if part not in _LIMITS]
+    return len(own) > 1 or (bool(own) and _FILLED.search(shown) is not None)
 
 
 Near = tuple[Key, Answer, Answer]
@@ -124,8 +171,10 @@ def _group_by_function(
 ) -> Iterator[tuple[list[tuple[RecordedCall, Answer]], list[Near]]]:
     """Yield by function the differing recorded calls, and the similar ones of these."""
     differing: dict[tuple[str, str], list[tuple[RecordedCall, Answer]]] = {}
+    known: set[str] = set()
     for (_, turn), call, old, new in seen.pairs():
-        if turn == RECORDED and new.differs(old) and not new.limit:
+        if turn == RECORDED and new.differs(old) and not new.limit and new.made not in known:
+            known.add(new.made)
             differing.setdefault(call.function, []).append((call, new))
     for found in differing.values():
         keys = {call.key for call, _ in found}
@@ -192,7 +241,22 @@ def refute_equality(seen: Evidence, _asked: Question) -> str:
     return ""
 
 
-RULES = (refute_equality, refute_outside, refute_table, refute_others)
+def refute_named(seen: Evidence, asked: Question) -> str:
+    """Refuse a fix with which every call that the findings name is answered as before."""
+    if _SPEED.search(asked.words) or _AGAIN.search(asked.words):
+        return ""
+    found = [
+        (call, old, new)
+        for (key, turn), call, old, new in seen.pairs()
+        if key in asked.named and turn == RECORDED and old.usable and new.usable
+    ]
+    if any(new.has_other_effect(old) for _, old, new in found):
+        return ""
+    said = [f"{show_call(call)} gives {show_answer(new.kind, new.said)}" for call, _, new in found]
+    return f"what the finding names is answered as before the fix: {said[0]}" if said else ""
+
+
+RULES = (refute_equality, refute_outside, refute_named, refute_table, refute_others)
 
 
 def find_refutation(seen: Evidence, asked: Question) -> str:
