@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 BROAD = "E,F,W,B,UP,SIM,C4,PIE,RET,PERF,FURB,RUF,PLC,PLE,PLW,PLR,TRY,N,I,ISC,FLY,LOG,RSE,T10,YTT,PYI,FA,S"
@@ -29,6 +30,8 @@ def main() -> None:
     arguments.add_argument("projects", nargs="+", type=Path)
     arguments.add_argument("--python", default=sys.executable)
     arguments.add_argument("--select", default=BROAD)
+    arguments.add_argument("--time", type=float, default=0, help="seconds for each punchlist run")
+    arguments.add_argument("--keep", type=Path, help="keep the repositories and ledgers here")
     arguments.add_argument("--json", type=Path, help="write the figures here, too")
     asked = arguments.parse_args()
     print(
@@ -37,10 +40,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     rows = []
     for project in asked.projects:
-        with tempfile.TemporaryDirectory() as folder:
-            row = measured(
-                unpacked(project, Path(folder)), asked.find_python, asked.select, Path(folder)
-            )
+        with kept_or_temporary(asked.keep, project) as folder:
+            root = unpacked(project, Path(folder))
+            row = measured(root, asked.python, asked.select, Path(folder), asked.time)
         rows.append(row)
         print(told(row), flush=True)
     total = {key: sum(row[key] for row in rows) for key in ("findings", "safe", "unsafe", "ours")}
@@ -49,6 +51,13 @@ def main() -> None:
     )
     if asked.json:
         asked.json.write_text(json.dumps(rows, indent=1))
+
+
+def kept_or_temporary(keep: Path | None, project: Path) -> AbstractContextManager[str]:
+    if keep is None:
+        return tempfile.TemporaryDirectory()
+    keep.mkdir(parents=True, exist_ok=True)
+    return nullcontext(tempfile.mkdtemp(prefix=project.name.split("-")[0] + "-", dir=keep))
 
 
 def unpacked(project: Path, folder: Path) -> Path:
@@ -74,7 +83,7 @@ def unpacked(project: Path, folder: Path) -> Path:
     return root
 
 
-def measured(root: Path, python: str, select: str, folder: Path) -> dict:
+def measured(root: Path, python: str, select: str, folder: Path, limit: float) -> dict:
     copied = folder / "copied"
     shutil.copytree(root, copied, symlinks=True)
     # Some tests look at where they are: what a mere copy turns red says nothing about a fix.
@@ -88,13 +97,13 @@ def measured(root: Path, python: str, select: str, folder: Path) -> dict:
         row[f"{name}_breaks"] = sorted(green - tests(copy, python))
     return (
         row
-        | ours(root, python, select, folder)
+        | ours(root, python, select, folder, limit)
         | {"ours_breaks": None}
         | judged(root, python, select, folder, before, green)
     )
 
 
-def ours(root: Path, python: str, select: str, folder: Path) -> dict:
+def ours(root: Path, python: str, select: str, folder: Path, limit: float) -> dict:
     env = {
         **{
             key: value
@@ -106,6 +115,7 @@ def ours(root: Path, python: str, select: str, folder: Path) -> dict:
     }
     command = [sys.executable, "-m", "punchlist", "run", "--all", "--yes", "--json"]
     command += ["--set", "analyzers.enabled=ruff", "--set", f"analyzers.select={select}"]
+    command += ["--set", f"limits.time={limit:g}"]
     began = time.monotonic()
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
     minutes = (time.monotonic() - began) / 60
