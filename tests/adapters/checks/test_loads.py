@@ -2,6 +2,7 @@
 
 import sys
 
+import msgspec
 import pytest
 from test_check_runner import PYTEST, UNITTEST
 
@@ -43,3 +44,21 @@ def test_a_whole_run_tells_which_files_were_loaded_and_by_which(checked, walls, 
 def test_a_limited_run_is_not_watched(checked):
     result = checked.run(PYTEST, checked.tree(FILES), only=["tests/test_m.py::T::test_all"])
     assert (result.exit_code, result.loads.files) == (0, {})
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["none", "broken"])
+def test_processes_that_tests_start_print_what_they_print_without_the_watcher(
+    checked, walls, broken
+):
+    test = (
+        "import subprocess, sys\n\n\ndef test_child():\n"
+        "    code = 'import sys, app.m; print(\"sitecustomize\" in sys.modules)'\n"
+        "    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)\n"
+        f"    assert done.stdout == 'False\\n' and ('KeyError' in done.stderr) is {broken}\n"
+    )
+    files = {"app/__init__.py": "", "app/m.py": "", "tests/test_child.py": test}
+    files |= {"sitecustomize.py": "{}['x']\n"} if broken else {}
+    check = msgspec.structs.replace(PYTEST, command=(*PYTEST.command, "-o", "pythonpath=."))
+    result = checked.run(check, checked.tree(files))
+    assert (result.exit_code, result.trouble) == (0, ""), result.output
+    assert "app/m.py" in result.loads.files

@@ -1,5 +1,5 @@
 """Note, in the project's own Python, which files of the tree are read and by which other file."""
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123, SIM105, SLF001  # few imports: Python loads this as
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123, SLF001  # few imports: Python loads this as
 # `sitecustomize`, before anything of the project (see watch_loads).
 
 import atexit
@@ -54,15 +54,17 @@ def write() -> None:
 
 
 def start() -> None:
-    """Start, and let the project's own `sitecustomize` run, which this file stands before."""
+    """Start, and let the project's own `sitecustomize` run, which this file stands before.
+
+    Without one the ImportError goes to Python's `site`, which expects it and prints nothing.
+    """
     sys.path[:] = [each for each in sys.path if os.path.abspath(each) != HERE]
     sys.modules.pop("sitecustomize", None)
     try:
         __import__("sitecustomize")
-    except ImportError:
-        pass
-    atexit.register(write)
-    sys.addaudithook(note)
+    finally:
+        atexit.register(write)
+        sys.addaudithook(note)
 
 
 start()
