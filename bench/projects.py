@@ -35,9 +35,9 @@ def main() -> None:
     arguments.add_argument("--json", type=Path, help="write the figures here, too")
     asked = arguments.parse_args()
     print(
-        "| project | findings | `--fix` | `--unsafe-fixes` | punchlist | x `--fix` | check runs | minutes | left out by name |"
+        "| project | tests | findings | `--fix` | `--unsafe-fixes` | punchlist | x `--fix` | check runs | minutes | left out by name |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     rows = []
     for project in asked.projects:
         with kept_or_temporary(asked.keep, project) as folder:
@@ -45,9 +45,12 @@ def main() -> None:
             row = measured(root, asked.python, asked.select, Path(folder), asked.time)
         rows.append(row)
         print(told(row), flush=True)
-    total = {key: sum(row[key] for row in rows) for key in ("findings", "safe", "unsafe", "ours")}
+    total = {
+        key: sum(row[key] for row in rows)
+        for key in ("passing", "findings", "safe", "unsafe", "ours")
+    }
     print(
-        f"| **all** | {total['findings']} | {total['safe']} | {total['unsafe']} | **{total['ours']}** | {total['ours'] / max(total['safe'], 1):.2f} | | | |"
+        f"| **all** | {total['passing']} | {total['findings']} | {total['safe']} | {total['unsafe']} | **{total['ours']}** | {total['ours'] / max(total['safe'], 1):.2f} | | | |"
     )
     if asked.json:
         asked.json.write_text(json.dumps(rows, indent=1))
@@ -88,6 +91,8 @@ def measured(root: Path, python: str, select: str, folder: Path, limit: float) -
     shutil.copytree(root, copied, symlinks=True)
     # Some tests look at where they are: what a mere copy turns red says nothing about a fix.
     before, green = findings(root, select), tests(root, python) & tests(copied, python)
+    if not green:
+        raise SystemExit(f"{root.name}: no test passes, so nothing can be measured")
     row = {"project": root.name, "findings": before, "passing": len(green)}
     for name, flags in (("safe", ["--fix"]), ("unsafe", ["--fix", "--unsafe-fixes"])):
         copy = folder / name
@@ -119,7 +124,7 @@ def ours(root: Path, python: str, select: str, folder: Path, limit: float) -> di
     began = time.monotonic()
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
     minutes = (time.monotonic() - began) / 60
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, 3):
         raise SystemExit(
             f"{root.name}: punchlist exits {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
         )
@@ -140,7 +145,8 @@ def ours(root: Path, python: str, select: str, folder: Path, limit: float) -> di
         check=True,
     )
     document = json.loads(report.stdout)
-    return {"minutes": minutes, "accounted": audit.returncode == 0, **from_report(document)}
+    whole = {"minutes": minutes, "incomplete": done.returncode == 3}
+    return {**whole, "accounted": audit.returncode == 0, **from_report(document)}
 
 
 def settings(folder: Path, python: str) -> Path:
@@ -231,8 +237,9 @@ def told(row: dict) -> str:
     )
     ratio = row["ours"] / max(row["safe"], 1)
     lost = "" if row["accounted"] else " **NOT ACCOUNTED FOR**"
+    lost += " (incomplete)" if row["incomplete"] else ""
     return (
-        f"| {row['project']} | {row['findings']} | {broken('safe')} | {broken('unsafe')} | **{broken('ours')}**{lost} | {ratio:.2f} "
+        f"| {row['project']} | {row['passing']} | {row['findings']} | {broken('safe')} | {broken('unsafe')} | **{broken('ours')}**{lost} | {ratio:.2f} "
         f"| {row['checks']} | {row['minutes']:.1f} | {', '.join(row['culprits']) or '-'} |"
     )
 
