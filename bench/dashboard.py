@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "web"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
 

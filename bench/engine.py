@@ -119,7 +119,16 @@ SHAPES = {"chain": chain, "wide": wide, "steps": steps}
 
 def world():
     nothing = dict.fromkeys(
-        ("trees", "repository", "checks", "tracker", "artifacts", "cache", "protected")
+        (
+            "trees",
+            "repository",
+            "checks",
+            "tracker",
+            "artifacts",
+            "cache",
+            "protected",
+            "suppressions",
+        )
     )
     tables = {name: {} for name in ("analyzers", "documents", "fixers", "reports")}
     return World(change=CHANGE, clock=time.time, **nothing, **tables)

@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 BROAD = "E,F,W,B,UP,SIM,C4,PIE,RET,PERF,FURB,RUF,PLC,PLE,PLW,PLR,TRY,N,I,ISC,FLY,LOG,RSE,T10,YTT,PYI,FA,S"
@@ -29,26 +30,37 @@ def main() -> None:
     arguments.add_argument("projects", nargs="+", type=Path)
     arguments.add_argument("--python", default=sys.executable)
     arguments.add_argument("--select", default=BROAD)
+    arguments.add_argument("--time", type=float, default=0, help="seconds for each punchlist run")
+    arguments.add_argument("--keep", type=Path, help="keep the repositories and ledgers here")
     arguments.add_argument("--json", type=Path, help="write the figures here, too")
     asked = arguments.parse_args()
     print(
-        "| project | findings | `--fix` | `--unsafe-fixes` | punchlist | x `--fix` | check runs | minutes | left out by name |"
+        "| project | tests | findings | `--fix` | `--unsafe-fixes` | punchlist | x `--fix` | check runs | minutes | left out by name |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     rows = []
     for project in asked.projects:
-        with tempfile.TemporaryDirectory() as folder:
-            row = measured(
-                unpacked(project, Path(folder)), asked.find_python, asked.select, Path(folder)
-            )
+        with kept_or_temporary(asked.keep, project) as folder:
+            root = unpacked(project, Path(folder))
+            row = measured(root, asked.python, asked.select, Path(folder), asked.time)
         rows.append(row)
         print(told(row), flush=True)
-    total = {key: sum(row[key] for row in rows) for key in ("findings", "safe", "unsafe", "ours")}
+    total = {
+        key: sum(row[key] for row in rows)
+        for key in ("passing", "findings", "safe", "unsafe", "ours")
+    }
     print(
-        f"| **all** | {total['findings']} | {total['safe']} | {total['unsafe']} | **{total['ours']}** | {total['ours'] / max(total['safe'], 1):.2f} | | | |"
+        f"| **all** | {total['passing']} | {total['findings']} | {total['safe']} | {total['unsafe']} | **{total['ours']}** | {total['ours'] / max(total['safe'], 1):.2f} | | | |"
     )
     if asked.json:
         asked.json.write_text(json.dumps(rows, indent=1))
+
+
+def kept_or_temporary(keep: Path | None, project: Path) -> AbstractContextManager[str]:
+    if keep is None:
+        return tempfile.TemporaryDirectory()
+    keep.mkdir(parents=True, exist_ok=True)
+    return nullcontext(tempfile.mkdtemp(prefix=project.name.split("-")[0] + "-", dir=keep))
 
 
 def unpacked(project: Path, folder: Path) -> Path:
@@ -74,11 +86,13 @@ def unpacked(project: Path, folder: Path) -> Path:
     return root
 
 
-def measured(root: Path, python: str, select: str, folder: Path) -> dict:
+def measured(root: Path, python: str, select: str, folder: Path, limit: float) -> dict:
     copied = folder / "copied"
     shutil.copytree(root, copied, symlinks=True)
     # Some tests look at where they are: what a mere copy turns red says nothing about a fix.
     before, green = findings(root, select), tests(root, python) & tests(copied, python)
+    if not green:
+        raise SystemExit(f"{root.name}: no test passes, so nothing can be measured")
     row = {"project": root.name, "findings": before, "passing": len(green)}
     for name, flags in (("safe", ["--fix"]), ("unsafe", ["--fix", "--unsafe-fixes"])):
         copy = folder / name
@@ -88,13 +102,13 @@ def measured(root: Path, python: str, select: str, folder: Path) -> dict:
         row[f"{name}_breaks"] = sorted(green - tests(copy, python))
     return (
         row
-        | ours(root, python, select, folder)
+        | ours(root, python, select, folder, limit)
         | {"ours_breaks": None}
         | judged(root, python, select, folder, before, green)
     )
 
 
-def ours(root: Path, python: str, select: str, folder: Path) -> dict:
+def ours(root: Path, python: str, select: str, folder: Path, limit: float) -> dict:
     env = {
         **{
             key: value
@@ -106,10 +120,11 @@ def ours(root: Path, python: str, select: str, folder: Path) -> dict:
     }
     command = [sys.executable, "-m", "punchlist", "run", "--all", "--yes", "--json"]
     command += ["--set", "analyzers.enabled=ruff", "--set", f"analyzers.select={select}"]
+    command += ["--set", f"limits.time={limit:g}"]
     began = time.monotonic()
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
     minutes = (time.monotonic() - began) / 60
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, 3):
         raise SystemExit(
             f"{root.name}: punchlist exits {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
         )
@@ -130,7 +145,8 @@ def ours(root: Path, python: str, select: str, folder: Path) -> dict:
         check=True,
     )
     document = json.loads(report.stdout)
-    return {"minutes": minutes, "accounted": audit.returncode == 0, **from_report(document)}
+    whole = {"minutes": minutes, "incomplete": done.returncode == 3}
+    return {**whole, "accounted": audit.returncode == 0, **from_report(document)}
 
 
 def settings(folder: Path, python: str) -> Path:
@@ -221,8 +237,9 @@ def told(row: dict) -> str:
     )
     ratio = row["ours"] / max(row["safe"], 1)
     lost = "" if row["accounted"] else " **NOT ACCOUNTED FOR**"
+    lost += " (incomplete)" if row["incomplete"] else ""
     return (
-        f"| {row['project']} | {row['findings']} | {broken('safe')} | {broken('unsafe')} | **{broken('ours')}**{lost} | {ratio:.2f} "
+        f"| {row['project']} | {row['passing']} | {row['findings']} | {broken('safe')} | {broken('unsafe')} | **{broken('ours')}**{lost} | {ratio:.2f} "
         f"| {row['checks']} | {row['minutes']:.1f} | {', '.join(row['culprits']) or '-'} |"
     )
 

@@ -1,11 +1,16 @@
 """Rounds: when a loop is done, when a person is asked, what the answers do, and how circles are noticed."""
 
+from itertools import islice
+
 import pytest
+from msgspec.structs import replace
 from scripted import MAJOR, MINOR, Said, Words, finding
 
 from made import made_run
 from punchlist.engine.stop_rules import stop_reason
 from punchlist.errors import WorkflowError
+from punchlist.model.dedup.identity import Source
+from punchlist.model.finding.finding import Spot
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.ledger.run import Round, Run, WorkflowPosition
 from punchlist.workflow.language import Until
@@ -154,6 +159,27 @@ def test_fixes_that_uncover_one_another_are_followed_to_the_end(make_bench):
     assert run.position.rounds[-1].stop == "no must-fix item is open"
     assert len(run.find_items(Status.FIXED)) == 6
     assert run.ended == "fixed"
+
+
+class Chain(Words):
+    """Reports the first word of a file only, at its columns, as linters do with `elif`s."""
+
+    def _in(self, tree, path):
+        for first in islice(super()._in(tree, path), 1):
+            text, splice = tree.text(path), first.fix.splices[0]
+            column = splice.start - text.rfind("\n", 0, splice.start)
+            spot = Spot(path, first.spot.line, None, column, column + splice.end - splice.start)
+            yield replace(first, spot=spot, context=Source(path, text).context_at(spot))
+
+
+def test_links_of_a_chain_that_look_alike_are_items_of_their_own(make_bench):
+    links = "".join(f"    elif kind == {n}:\n        return {n}\n" for n in range(5))
+    bench = make_bench({"a.py": f"def f(kind):\n{links}"}, Chain(**{"elif": (MINOR, "if")}))
+    run = bench.run()
+    assert [item.status for item in run.items.values()] == [Status.FIXED] * 5
+    assert not any(item.undone for item in run.items.values())
+    assert run.ended == "fixed"
+    assert bench.audit(run.id).ok
 
 
 def stands(past: list[tuple[int, int]], majors: int, minors: int) -> Run:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 import needs
 from punchlist.adapters.checks import LocalCheckRunner
+from punchlist.adapters.checks.child_lines import switch_off_others
 from punchlist.adapters.checks.kept_output import LIMIT
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop
@@ -440,3 +441,21 @@ def test_with_coverage_the_executed_lines_are_told_also_those_of_child_processes
     seen = checked.find_executed(check, checked.tree({"app.py": app, "tests/test_app.py": test}))
     assert seen.unknown == ""
     assert seen.files["app.py"] == (1, 2, 5, 9, 10)
+
+
+@pytest.mark.parametrize(
+    ("words", "measured"),
+    [
+        ("-m pytest -q tests", "-m pytest --no-cov -q tests"),
+        ("-m pytest --disable-plugin-autoload", "-m pytest --disable-plugin-autoload"),
+        ("-m unittest discover", "-m unittest discover"),
+    ],
+)
+def test_pytest_cov_is_off_while_the_executed_lines_are_measured(
+    monkeypatch, tmp_path, words, measured
+):
+    """Its own measuring would suspend ours, and every line would look as if no test executes it."""
+    (tmp_path / "pytest_cov.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", raising=False)
+    assert switch_off_others(words.split()) == measured.split()

@@ -2,6 +2,7 @@
 
 import sys
 
+import msgspec
 import pytest
 from test_check_runner import PYTEST, UNITTEST
 
@@ -51,3 +52,21 @@ def test_a_script_that_is_the_check_is_watched_and_says_nothing_more(checked, wa
     result = checked.run(script, checked.tree(files))
     assert (result.exit_code, result.output) == (0, "")
     assert result.loads.files["a.json"] == ("tests/run.py",)
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["none", "broken"])
+def test_processes_that_tests_start_print_what_they_print_without_the_watcher(
+    checked, walls, broken
+):
+    test = (
+        "import subprocess, sys\n\n\ndef test_child():\n"
+        "    code = 'import sys, app.m; print(\"sitecustomize\" in sys.modules)'\n"
+        "    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)\n"
+        f"    assert done.stdout == 'False\\n' and ('KeyError' in done.stderr) is {broken}\n"
+    )
+    files = {"app/__init__.py": "", "app/m.py": "", "tests/test_child.py": test}
+    files |= {"sitecustomize.py": "{}['x']\n"} if broken else {}
+    check = msgspec.structs.replace(PYTEST, command=(*PYTEST.command, "-o", "pythonpath=."))
+    result = checked.run(check, checked.tree(files))
+    assert (result.exit_code, result.trouble) == (0, ""), result.output
+    assert "app/m.py" in result.loads.files

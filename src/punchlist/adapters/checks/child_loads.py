@@ -54,15 +54,17 @@ def write() -> None:
 
 
 def start() -> None:
-    """Start, and let the project's own `sitecustomize` run, which this file stands before."""
+    """Start, and let the project's own `sitecustomize` run, which this file stands before.
+
+    Without one the ImportError goes to Python's `site`, which expects it and prints nothing.
+    """
     sys.path[:] = [each for each in sys.path if os.path.abspath(each) != HERE]
-    own = sys.modules.pop(__name__)
+    sys.modules.pop("sitecustomize", None)
     try:
         __import__("sitecustomize")
-    except ImportError:
-        sys.modules[__name__] = own  # the import system looks for it
-    atexit.register(write)
-    sys.addaudithook(note)
+    finally:
+        atexit.register(write)
+        sys.addaudithook(note)
 
 
 start()

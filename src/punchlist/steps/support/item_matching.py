@@ -73,7 +73,7 @@ def _match_known(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
 
 def _match_fixed(run: Run, known: dict[str, int]) -> dict[str, int]:
     """Match fresh findings to fixed items, one to one, if code and fix are the same as before."""
-    fixed: dict[tuple[str, str], list[int]] = defaultdict(list)
+    fixed: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for item in run.find_items(Status.FIXED):
         for finding in item.sighted:
             fixed[_code_key(finding)].append(item.number)
@@ -85,9 +85,13 @@ def _match_fixed(run: Run, known: dict[str, int]) -> dict[str, int]:
     return undone
 
 
-def _code_key(finding: Finding) -> tuple[str, str]:
-    """Return what is found and its fix; the fix tells the similar `elif`s of a chain apart."""
-    return fingerprint(finding), fix_key(finding.fix) if finding.fix else ""
+def _code_key(finding: Finding) -> tuple[str, str, str]:
+    """Return what is found, its fix and the code after it, which tells apart the `elif`s of a
+    chain: each is reported only when the one before it is fixed.
+    """
+    if finding.fix is None:
+        return fingerprint(finding), "", ""
+    return fingerprint(finding), fix_key(finding.fix), finding.context.after
 
 
 def _adopt_lost(
