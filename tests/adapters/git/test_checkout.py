@@ -81,7 +81,7 @@ def test_a_repository_of_somebody_else_is_refused_until_git_is_told_to_trust_it(
     repo.commit({"a.py": "a\n"})
     for path in (repo.root, repo.root / ".git"):
         os.chown(path, 12345, 12345)
-    with pytest.raises(RepositoryError, match="someone else") as refused:
+    with pytest.raises(RepositoryError, match="another user") as refused:
         find(repo.root)
     assert "safe.directory" in refused.value.hint
     (isolated / ".gitconfig").write_text(f"[safe]\n\tdirectory = {repo.root}\n")

@@ -20,6 +20,7 @@ def norm(name): return re.sub("[-_.]+", "-", name or "").lower()
 have = {norm(each.metadata["Name"]) for each in m.distributions()}
 print(*[name for name in sys.argv[1:] if norm(name) not in have])
 """
+_ON_PATH = "on PATH"
 _FOLDERS = (".venv", "venv", "env")
 _VARIABLES = """
     UV_PROJECT_ENVIRONMENT VIRTUAL_ENV CONDA_PREFIX CONDA_EXE MAMBA_ROOT_PREFIX XDG_CACHE_HOME
@@ -67,7 +68,7 @@ def list_pythons(place: ProjectPlace, read_text: Callable[[str], str | None]) ->
         python = prefix / "bin/python"
         if prefix.is_absolute() and python.exists() and not _comes_with_commit(python, place):
             found.setdefault(str(python), FoundPython(str(python), where))
-    for path, where in ((which("python3"), "on PATH"), (sys.executable, "punchlist's own Python")):
+    for path, where in ((which("python3"), _ON_PATH), (sys.executable, "punchlist's own Python")):
         if path and not _comes_with_commit(Path(path), place):
             found.setdefault(path, FoundPython(path, where))
     return list(found.values())
@@ -84,7 +85,10 @@ async def find_pythons(
     found = list_pythons(place, read_text)
     if read_text(".python-version") is not None:
         return found
-    return [replace(each, path=await _leave_script(each.path)) for each in found]
+    return [
+        replace(each, path=await _leave_script(each.path)) if each.where == _ON_PATH else each
+        for each in found
+    ]
 
 
 async def _leave_script(path: str) -> str:
