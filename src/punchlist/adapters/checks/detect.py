@@ -56,8 +56,10 @@ async def _detect_python(
 ) -> list[Check]:
     tests, texts = _find_tests(tree)
     for_pytest = origin or any("pytest" in text for text in texts)
+    if not tests and not origin:
+        return []
     pythons = await find_pythons(place, tree.text)
-    found = await _find_pytest_python(pythons) if tests or origin else None
+    found = await _find_pytest_python(pythons)
     if found and (for_pytest or texts):
         return [_make_pytest(found, origin or tests[0])]
     if not for_pytest and pythons and any("unittest" in text for text in texts):
@@ -71,8 +73,10 @@ async def _detect_python(
 async def _await_pytest(tree: Tree, place: ProjectPlace) -> tuple[Check, ...]:
     """Return pytest for a Python that lacks it: its baseline says so, and what to do."""
     tests, _ = _find_tests(tree)
+    if not tests or not needs_pytest(tree):
+        return ()
     pythons = await find_pythons(place, tree.text)
-    if not tests or not pythons or not needs_pytest(tree):
+    if not pythons:
         return ()
     return (_make_pytest(pythons[0], tests[0]),)
 

@@ -21,6 +21,8 @@ have = {norm(each.metadata["Name"]) for each in m.distributions()}
 print(*[name for name in sys.argv[1:] if norm(name) not in have])
 """
 _ON_PATH = "on PATH"
+_PROGRAMS: dict[str, str] = {}
+"""By script on PATH: the Python that it starts, asked once."""
 _FOLDERS = (".venv", "venv", "env")
 _VARIABLES = """
     UV_PROJECT_ENVIRONMENT VIRTUAL_ENV CONDA_PREFIX CONDA_EXE MAMBA_ROOT_PREFIX XDG_CACHE_HOME
@@ -92,8 +94,12 @@ async def find_pythons(
 
 
 async def _leave_script(path: str) -> str:
-    if not _is_script(path):
-        return path
+    if path not in _PROGRAMS and _is_script(path):
+        _PROGRAMS[path] = await _ask_program(path)
+    return _PROGRAMS.get(path, path)
+
+
+async def _ask_program(path: str) -> str:
     asked = [path, "-c", "import sys; print(sys.executable)"]
     ran = await run(asked, cwd=Path("/"), env=base_environment(home=True), timeout=30)
     program = ran.stdout.decode(errors="replace").strip()
