@@ -79,13 +79,9 @@ $(READY): pyproject.toml
 	@touch $(PRODUCT) $@
 
 # A Python with coverage.py beside the one without: tests show what punchlist says with either.
-$(COVERED): Makefile $(READY)
-	@$(PYTHON) -m venv --without-pip .venv-covered && \
-	  if command -v uv >/dev/null 2>&1; then \
-	    uv pip install --quiet --python .venv-covered/bin/python "coverage>=7.6" "pytest>=8.4"; \
-	  else \
-	    $(BIN)/python -m pip --python .venv-covered/bin/python install --quiet --disable-pip-version-check "coverage>=7.6" "pytest>=8.4"; \
-	  fi
+$(COVERED): Makefile
+	@$(PYTHON) -m venv .venv-covered && \
+	  .venv-covered/bin/python -m pip install --quiet --disable-pip-version-check "coverage>=7.6" "pytest>=8.4"
 	@touch $@
 
 clean:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -172,11 +173,13 @@ def test_nobody_allowed_the_checks_so_only_safe_fixes_land_and_it_is_said(place,
     assert run.checks.baselines == {}
 
 
-def test_a_second_run_files_nothing_twice(place, tmp_path):
+def test_a_second_run_files_nothing_twice(ran):
+    place, _ = ran
+    state = Path(os.environ["PUNCHLIST_HOME"])
+    issues = sorted(state.glob("repos/*/issues/*.md"))
     place.run()
-    issues = sorted((tmp_path / "state").glob("repos/*/issues/*.md"))
-    place.run()
-    assert sorted((tmp_path / "state").glob("repos/*/issues/*.md")) == issues
+    assert issues
+    assert sorted(state.glob("repos/*/issues/*.md")) == issues
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(place):
