@@ -228,7 +228,13 @@ def test_cancelling_while_the_child_is_being_started_neither_hangs_nor_leaves_it
 
 def killed_while_running(script, files):
     """Runs a script through the door of a punchlist that is killed with -9 as soon as all files have a process's id."""
-    program = f"import asyncio; from pathlib import Path; from punchlist.adapters.process.run import run; asyncio.run(run(['sh', '-c', {script!r}], cwd=Path('/')))"
+    return killed_program(
+        f"import asyncio; from pathlib import Path; from punchlist.adapters.process.run import run; asyncio.run(run(['sh', '-c', {script!r}], cwd=Path('/')))",
+        files,
+    )
+
+
+def killed_program(program, files):
     parent = subprocess.Popen(
         [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     )
@@ -261,6 +267,18 @@ def test_what_left_its_session_dies_with_a_punchlist_that_is_killed(tmp_path, es
     script = escape.format(f"exec sh {tmp_path}/tool")
     (tmp_path / "tool").write_text(f"echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done")
     assert killed_while_running(script, [tmp_path / "pid"]) == []
+
+
+@linux_only
+def test_a_child_dies_with_a_punchlist_that_is_killed_while_it_starts_it(tmp_path):
+    """Its process id is not known to any other process yet."""
+    script = f"echo $$ > {tmp_path}/pid; env -i sh -c 'echo $$ > {tmp_path}/grand; sleep 60'; true"
+    program = (
+        "import os, subprocess; from punchlist.adapters.process.descendants import MARK, ProcessFamily\n"
+        "ProcessFamily('a1b2c3')\n"
+        f"subprocess.run(['sh', '-c', {script!r}], env={{**os.environ, MARK: 'a1b2c3'}}, start_new_session=True)"
+    )
+    assert killed_program(program, [tmp_path / "pid", tmp_path / "grand"]) == []
 
 
 def test_output_is_heard_while_the_child_still_runs():

@@ -26,17 +26,25 @@ below() {{
 }}
 marks=
 for entry in $all; do
+  marks="$marks -e {MARK}=${{entry#*:}}"
+  [ -n "${{entry%%:*}}" ] || continue
   below=$(below ${{entry%%:*}})
   kill -KILL -${{entry%%:*}} $below 2>/dev/null
-  marks="$marks -e {MARK}=${{entry#*:}}"
 done
+[ -n "$marks" ] || exit 0
 for again in 1 2 3 4 5 6 7 8 9; do
-  found=$([ -z "$marks" ] || grep -lsaF $marks /proc/[0-9]*/environ 2>/dev/null)
-  [ -n "$found" ] || exit 0
-  for file in $found; do file=${{file#/proc/}}; kill -KILL ${{file%%/*}} 2>/dev/null; done
+  found=$(grep -lsaF $marks /proc/[0-9]*/environ 2>/dev/null)
+  [ -n "$found" ] || {{ [ $again -gt 1 ] && exit 0; sleep 0.1; }}
+  for file in $found; do
+    file=${{file#/proc/}}
+    below=$(below ${{file%%/*}})
+    kill -KILL ${{file%%/*}} $below 2>/dev/null
+  done
 done
 """
-"""Kills the listed process groups, their descendants in other sessions, and what is marked."""
+"""Kills the listed process groups, their descendants in other sessions, and what is marked. An
+entry without a process group is a child that is being started.
+"""
 _END_SECONDS = 2.0
 _GONE = (ProcessLookupError, PermissionError)
 
@@ -55,6 +63,7 @@ class ProcessFamily:
         if _LINUX and not self._living:
             ProcessFamily._since = time.clock_gettime(time.CLOCK_BOOTTIME)
         self._living.add(self)
+        _tell_guardian(f"+ :{mark}\n")  # before there is a child, which may outlive us
 
     def register_root(self, root: int) -> None:
         self.root = root
@@ -77,6 +86,7 @@ class ProcessFamily:
                 time.sleep(0.002)
         finally:
             self._living.discard(self)
+            _tell_guardian(f"- :{self.mark}\n")
             if self.root:
                 _tell_guardian(f"- {self.root}:{self.mark}\n")
 
