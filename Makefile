@@ -8,8 +8,6 @@ COVERED := .venv-covered/.ready
 # Three for each processor: many tests wait for agents, servers and watchdogs.
 WORKERS ?= $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN))))
 PYTEST := $(BIN)/python -m pytest
-# Not every pip knows --group.
-DEV_GROUP := 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")'
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would compile everything again
 
 .PHONY: demo test fast soak system agents lint types format reference bench clean
@@ -75,8 +73,8 @@ $(READY): pyproject.toml
 	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --editable . --group dev; \
 	else \
 	  $(PYTHON) -m venv $(VENV) && \
-	  $(BIN)/python -c $(DEV_GROUP) > $(VENV)/dev.txt && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --requirement $(VENV)/dev.txt; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev; \
 	fi
 	@touch $(PRODUCT) $@
 
