@@ -63,10 +63,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(workflow) else {}
     named = assign_roles(workflow, settings)
     missing = find_missing_fallbacks(named, settings)
-    crew = {
-        role: tuple(each for each in agents if each not in missing)
-        for role, agents in named.items()
-    }
+    crew = {role: tuple(a for a in agents if a not in missing) for role, agents in named.items()}
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
         workflow=workflow,
