@@ -2,8 +2,9 @@
 
 import asyncio
 import itertools
-import sys
 from pathlib import Path
+
+from replaying import PYTEST
 
 from punchlist.adapters.analyzers.registry import suppressions_of
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
@@ -14,7 +15,7 @@ from punchlist.adapters.git.repository import GitRepository
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.model.checks.check import Check, CheckKind
+from punchlist.model.checks.check import Check
 from punchlist.model.checks.protected import Protected
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
@@ -30,15 +31,6 @@ from punchlist.ports.world import World
 from punchlist.steps.judging.examine import Examine, examine_batch
 
 SUPPRESSIONS = suppressions_of(AnalyzerSettings())
-
-LEAN = (sys.executable, "-m", "pytest", "--disable-plugin-autoload", "-pno:cacheprovider")
-PYTEST = Check(name="pytest", command=LEAN, kind=CheckKind.PYTEST, timeout=60)
-UNITTEST = Check(
-    name="unittest",
-    command=(sys.executable, "-m", "unittest", "discover", "-s", "tests"),
-    kind=CheckKind.UNITTEST,
-    timeout=60,
-)
 
 
 class Kept(dict):

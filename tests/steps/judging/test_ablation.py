@@ -2,8 +2,9 @@
 
 import msgspec
 import pytest
-from examination import PYTEST, finding
+from examination import finding
 from msgspec.structs import replace
+from replaying import PYTEST
 
 from punchlist.model.checks.check import CheckResult
 from punchlist.model.checks.check import TestOutcome as Outcome

@@ -4,6 +4,7 @@ import asyncio
 import sys
 
 import pytest
+from replaying import Folder
 
 from punchlist.adapters.compare import Comparison
 from punchlist.adapters.process import sandbox
@@ -17,25 +18,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 PROOF = Proof(ProofClass.WITNESSED, "a test: red before the fix, green with it")
-
-
-class Folder:
-    """The simplest tree: what is on disk."""
-
-    commit = "0" * 40
-
-    def __init__(self, root, files):
-        self.root = root
-        self._files = files
-        for path, content in files.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(content)
-
-    def text(self, path):
-        return self._files.get(path)
-
-    def files(self):
-        return sorted(self._files)
 
 
 @pytest.fixture

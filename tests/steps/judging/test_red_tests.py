@@ -4,7 +4,8 @@ import asyncio
 
 import msgspec
 import pytest
-from examination import PYTEST, UNITTEST, finding
+from examination import finding
+from replaying import PYTEST, UNITTEST
 
 from punchlist.model.checks import check as checks
 from punchlist.model.item.proof import Proof, ProofClass

@@ -2,7 +2,8 @@
 
 import msgspec
 import pytest
-from examination import PYTEST, UNITTEST, finding
+from examination import finding
+from replaying import PYTEST, UNITTEST
 
 from punchlist.model.checks.check import CheckResult
 from punchlist.model.checks.check import TestOutcome as Outcome
