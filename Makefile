@@ -53,6 +53,7 @@ format: $(READY)
 reference: $(READY)
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/openapi.py
+	$(BIN)/python tools/report_reference.py
 
 bench: $(READY)
 	$(BIN)/python bench/run.py

@@ -282,7 +282,8 @@ def _find_objection(batch: Batch, task: Conclude, run: Run, lines: Mapping[int, 
         return ""
     blind = blind or unread
     missing = _missing_proof(task.options.unsafe_needs, blind, silent=silent)
-    return f"its tool calls it {batch.safety}, so {missing}" if missing else ""
+    called = "a mere suggestion" if batch.safety is Safety.DISPLAY else batch.safety
+    return f"its tool calls it {called}, so {missing}" if missing else ""
 
 
 def _missing_proof(needs: ProofClass, blind: str, *, silent: bool) -> str:
