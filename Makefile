@@ -10,7 +10,7 @@ WORKERS ?= $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN))))
 PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would compile everything again
 
-.PHONY: demo test fast soak system agents lint types format reference bench clean
+.PHONY: demo test fast soak matrix system agents lint types format reference bench clean
 
 demo: $(PRODUCT)
 	@$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
@@ -29,6 +29,12 @@ fast: $(READY)
 # Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
 soak: $(READY)
 	SOAK=1 KILLS=200 $(PYTEST) -m "not serial" --processes $(WORKERS)
+
+# Each workflow with each real agent in each temper; writes docs/reference/agent-matrix.md.
+matrix: $(READY) agents
+	rm -f $(VENV)/matrix.jsonl
+	SOAK=1 MATRIX=$(CURDIR)/$(VENV)/matrix.jsonl $(PYTEST) -m "not serial" --processes $(WORKERS) tests/adapters/agents/test_matrix.py
+	$(BIN)/python tools/agent_matrix.py $(VENV)/matrix.jsonl
 
 # A sandbox and a browser: on Debian as root they are installed, elsewhere what is missing is named.
 system:
