@@ -64,6 +64,10 @@ class Started(Event, frozen=True, kw_only=True):
     """What the user wants agents to know."""
     commits: CommitGrouping = CommitGrouping.MADE
     """How fixes are grouped in commits, unless the workflow says it."""
+    rounds: int | None = None
+    """How many rounds at most the user asked for, 0 for no fixes; None: as the workflow says."""
+    threshold: int | None = None
+    """The least score that approves a fix, as the user asked; None: as the workflow says."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
