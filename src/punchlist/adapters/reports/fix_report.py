@@ -25,7 +25,7 @@ _LONGEST_DIFF = 400
 
 
 def render_json(run: Run) -> bytes:
-    """Return the report as JSON; empty if no agent tried anything, unless the user asked for it."""
+    """Return the report as JSON; empty if no agent was to fix anything."""
     report = fix_report(run)
     return wire.encode(report) + b"\n" if report.cycles or report.note else b""
 

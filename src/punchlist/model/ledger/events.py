@@ -361,6 +361,20 @@ class Failed(Event, frozen=True, kw_only=True):
     hint: str = ""
 
 
+class Begun(Event, frozen=True, kw_only=True):
+    """A stage of the run starts, or within it a call of an agent: then `role` names its role."""
+
+    verb: str
+    step: str
+    """The place of the step in the workflow."""
+    round: int
+    about: str = ""
+    """What is done now, in words."""
+    role: str = ""
+    agents: tuple[str, ...] = ()
+    """Those who play the role, each asked if the one before it fails."""
+
+
 class StepDone(Event, frozen=True, kw_only=True):
     """The step at this place has nothing more to do."""
 
@@ -421,8 +435,8 @@ WorkEvent = (
 )  # fmt: skip
 """What is done about findings."""
 ControlEvent = (
-    Started | Failed | StepDone | RoundEnded | Asked | Answered | Halted | Returned | Interrupted
-    | Resumed | Ended | Dismissed
+    Started | Failed | Begun | StepDone | RoundEnded | Asked | Answered | Halted | Returned
+    | Interrupted | Resumed | Ended | Dismissed
 )  # fmt: skip
 """How the run goes on."""
 AnyEvent = WorkEvent | ControlEvent
