@@ -135,9 +135,23 @@ class Engine:
                 return
             if not (ends or action.whole or self._can_begin()):
                 return
+            if action.role or (VERBS[at.do.verb].announced and not begun):
+                self._record_start(at, action)
             self._watcher.handle_start(at.place, action)
             running[asyncio.create_task(self._perform_action(at, action))] = action
             begun.add(action.key)
+
+    def _record_start(self, at: PendingStep, action: Action) -> None:
+        """Record that the action starts; an action that a resumed run starts again, once more."""
+        begun = ev.Begun(
+            verb=at.do.verb,
+            step=at.place,
+            round=self._run.position.round,
+            about=action.about,
+            role=action.role,
+            agents=self._run.started.crew.get(action.role, ()),
+        )
+        self._record_event("begin", f"{at.place} {action.key} after {self._run.seq}", begun)
 
     def _record_results(self, at: PendingStep, ended: _Running) -> None:
         """Record all finished actions, then raise the first error among them."""

@@ -68,7 +68,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         return unmeasured  # a red test may contradict what is contested
     task = JudgeFixes(batches, contested, options, f"{place} challenger")
     about = f"{players[0] if players else 'the challenger'} judges the fixes"
-    return select_pending(run, Action("judge", task, about))
+    return select_pending(run, Action("judge", task, about, role="challenger"))
 
 
 async def judge_fixes(task: JudgeFixes, run: Run, world: World) -> Challenged:
@@ -223,4 +223,5 @@ VERB = Verb(
     step,
     {Measure: measure_baseline, JudgeFixes: judge_fixes, HoldBack: hold_back},
     closes=True,
+    announced=True,
 )

@@ -36,7 +36,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     turn = len(past) + 1
     about = f"{run.started.crew['clarifier'][0]} looks for what is unclear"
     task = Inquire(turn, items, f"{place} clarifier {turn}")
-    return select_pending(run, Action(f"questions {turn}", task, about))
+    return select_pending(run, Action(f"questions {turn}", task, about, role="clarifier"))
 
 
 def _select_items(run: Run, options: Options) -> list[Item]:

@@ -66,7 +66,8 @@ def _plan_single(batches: list[Batch], options: Options, place: str) -> Iterator
     if batches:
         numbers = tuple(batch.number for batch in batches)
         task = AgentFix(numbers, f"{place} fixer", sessions=options.sessions)
-        yield Action("agent", task, f"an agent works on {len(numbers)} batches at once")
+        about = f"an agent works on {len(numbers)} batches at once"
+        yield Action("agent", task, about, role="fixer")
 
 
 def _is_alone(batch: Batch, run: Run) -> bool:
@@ -92,7 +93,8 @@ def _plan_fan_out(batches: list[Batch], run: Run, options: Options, place: str) 
             label = f"{place} fixer {number}"
             task = AgentFix((number,), label, fork=True, sessions=options.sessions)
             about = f"an agent fixes {batch.title}"
-            yield Action(f"batch {number}", task, about, holds=_held_paths(batch, run))
+            held = _held_paths(batch, run)
+            yield Action(f"batch {number}", task, about, holds=held, role="fixer")
 
 
 def _is_pending(number: int, run: Run) -> bool:
@@ -167,4 +169,5 @@ VERB = Verb(
     Options,
     step,
     {ToolFix: run_tool_fixer, AgentFix: fix_with_agent},
+    announced=True,
 )

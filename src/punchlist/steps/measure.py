@@ -10,5 +10,9 @@ def step(run: Run, options: NoOptions, place: str) -> tuple[Action, ...]:
 
 
 VERB = Verb(
-    "the checks say how the reviewed commit stands", NoOptions, step, {Measure: measure_baseline}
+    "the checks say how the reviewed commit stands",
+    NoOptions,
+    step,
+    {Measure: measure_baseline},
+    announced=True,
 )

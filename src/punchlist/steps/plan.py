@@ -66,7 +66,8 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         wanted = tuple(number for number in theirs if number not in run.by_item.todos)
         if wanted:
             about = f"{run.started.crew['planner'][0]} plans {len(wanted)} items"
-            return (Action("todos", Consider(wanted, f"{place} planner"), about),)
+            task = Consider(wanted, f"{place} planner")
+            return (Action("todos", task, about, role="planner"),)
     if "batches" not in here:
         return (Action("batches", Arrange(options), "batches are planned"),)
     if options.ask and options.files and run.position.round == 1:
@@ -239,4 +240,5 @@ VERB = Verb(
     Options,
     step,
     {Consider: ask_planner, Arrange: arrange_batches, Show: show_plan, Reread: reread_plan},
+    announced=True,
 )

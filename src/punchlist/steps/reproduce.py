@@ -52,9 +52,11 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         Reproduce(item.number, f"{place} reproducer {item.number}")
         for item in wanted[: max(options.width, 1)]
     ]
-    return select_pending(
-        run, *(Action(f"item {task.item}", task, f"{who} reproduces {task.item}") for task in tasks)
-    )
+    actions = [
+        Action(f"item {task.item}", task, f"{who} reproduces {task.item}", role="reproducer")
+        for task in tasks
+    ]
+    return select_pending(run, *actions)
 
 
 def _select_items(run: Run, options: Options) -> list[Item]:
@@ -154,4 +156,5 @@ VERB = Verb(
     Options,
     step,
     {Measure: measure_baseline, Reproduce: reproduce_item},
+    announced=True,
 )

@@ -49,7 +49,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     for role in options.by:
         if role in started.crew:
             about = f"{started.crew[role][0]} reviews as {role}"
-            actions.append(Action(role, Consult(role, tip, place), about))
+            actions.append(Action(role, Consult(role, tip, place), about, role=role))
     return select_pending(run, *(each for each in actions if _is_stale(run, options, each.key)))
 
 
@@ -137,4 +137,5 @@ VERB = Verb(
     Options,
     step,
     {Analyze: run_analyzer, Consult: consult_reviewer},
+    announced=True,
 )

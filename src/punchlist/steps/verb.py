@@ -23,6 +23,8 @@ class Action(Struct, frozen=True):
     """
     holds: frozenset[str] = frozenset()
     """What it needs for itself, such as files: it waits for running actions that hold any of it."""
+    role: str = ""
+    """The role of the agent that it asks, if it asks one."""
 
 
 class VerbOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -53,6 +55,8 @@ class Verb:
     """Is asked after a limit, too, if it was still to come in this round: it then ends what was
     seen already, and starts nothing long.
     """
+    announced: bool = False
+    """The ledger records when it starts: a stage of a run that readers follow."""
 
 
 def select_pending(run: Run, *actions: Action) -> tuple[Action, ...]:

@@ -1,5 +1,6 @@
 """verify: analyzers and checks judge the patches; group testing finds the culprits."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, takewhile
 
@@ -7,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.changed_lines import LineCount
+from punchlist.model.checks.check import CheckVerdict
 from punchlist.model.checks.coverage import explain_unjudged
 from punchlist.model.checks.group_testing import (
     GroupTrial,
@@ -47,6 +49,10 @@ class Options(VerbOptions, frozen=True):
 
     unsafe_needs: ProofClass = ProofClass.CHECKED
     trials: int = 200
+
+
+_EVIDENCE = 4000
+"""Characters of what a failing check printed, that the next fixer is shown."""
 
 
 class Conclude(Struct, frozen=True):
@@ -237,7 +243,6 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         batch = run.work.batches.get(number)
         if batch and number not in failed and (why := _find_objection(batch, task, run, lines)):
             failed[number] = why
-    evidence = _first_evidence(run)
     moves = tuple(
         Move(
             item,
@@ -245,7 +250,7 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
             by="verify",
             why=why,
             ref=current_fix_key(run.items[item]),
-            evidence=evidence if number in task.found.culprits else "",
+            evidence=_quote_failure(number, run) if number in task.found.culprits else "",
         )
         for number, why in sorted(failed.items())
         for item in run.claimed_items(run.work.batches[number])
@@ -269,7 +274,7 @@ def _find_objection(batch: Batch, task: Conclude, run: Run, lines: Mapping[int, 
     found = task.found
     if batch.number in found.culprits:
         broken = found.culprits[batch.number]
-        return f"breaks {join_few(broken)}" if broken else "turns the checks red"
+        return f"breaks {join_few(broken)}" if broken else _explain_red(batch.number, run)
     if batch.number not in found.good:
         return found.gave_up or "not judged"
     if batch.uses_agent:
@@ -310,11 +315,32 @@ def _unjudged_reason(batch: Batch, run: Run) -> str:
     return explain_unjudged(batch.paths, run.checks.baselines)
 
 
-def _first_evidence(run: Run) -> str:
-    """Return the check output, trimmed, of the first red trial."""
-    tried = (event for event in run.position.here.values() if isinstance(event, Tried))
-    verdicts = (verdict for event in tried for verdict in event.verdicts)
-    return next((verdict.evidence[-4000:] for verdict in verdicts if not verdict.passed), "")
+def _explain_red(number: int, run: Run) -> str:
+    """Return which check turned red with the batch, and why, where no single test is to blame."""
+    red = _find_red(number, run)
+    return "turns the checks red" + (f": {red.check}: {red.why}" if red else "")
+
+
+def _quote_failure(number: int, run: Run) -> str:
+    """Return the command that failed with the batch, the reason and what it printed, trimmed."""
+    red = _find_red(number, run)
+    if red is None:
+        return ""
+    commands = (check.command for check in run.started.checks if check.name == red.check)
+    program, *rest = next(commands, (red.check,))
+    typed = shlex.join([program.rpartition("/")[2], *rest])
+    return f"$ {typed}\n{red.why}\n{red.evidence[-_EVIDENCE:]}".rstrip()
+
+
+def _find_red(number: int, run: Run) -> CheckVerdict | None:
+    """Return the red verdict of the smallest trial with the batch, or None."""
+    tried = [event for event in run.position.here.values() if isinstance(event, Tried)]
+    with_it = sorted((event for event in tried if number in event.batches), key=_count_batches)
+    return next((each for event in with_it for each in event.verdicts if not each.passed), None)
+
+
+def _count_batches(event: Tried) -> int:
+    return len(event.batches)
 
 
 VERB = Verb(
@@ -329,4 +355,5 @@ VERB = Verb(
         Conclude: conclude,
     },
     closes=True,
+    announced=True,
 )

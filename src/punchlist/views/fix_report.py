@@ -15,6 +15,7 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.round_history import PastEvent
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Hunk
+from punchlist.views.words import NO_ROUNDS
 
 NO_CHANGES = "no changes applied"
 
@@ -91,6 +92,8 @@ class FixReport(Struct, frozen=True, kw_only=True):
     fixes_applied: int
     """Commits of all cycles."""
     seconds: float
+    note: str = ""
+    """Why there is no cycle, if there is none."""
 
 
 def fix_report(run: Run) -> FixReport:
@@ -105,7 +108,15 @@ def fix_report(run: Run) -> FixReport:
         total_cycles=len(cycles),
         fixes_applied=sum(cycle.landed for cycle in cycles),
         seconds=round(sum(cycle.seconds for cycle in cycles), 3),
+        note="" if cycles else _explain_emptiness(run),
     )
+
+
+def _explain_emptiness(run: Run) -> str:
+    """Return why no cycle is there, or "" for a run in which no agent was to fix anything."""
+    if run.started.rounds == 0:
+        return NO_ROUNDS
+    return "no agent tried a fix" if "fixer" in run.started.crew else ""
 
 
 def _filter_events(pasts: Iterable[PastEvent], kind: type[E]) -> list[E]:

@@ -1,12 +1,15 @@
 """The reports of a run, by name, and their formats as surfaces offer them."""
 
-from punchlist.adapters.reports import REPORTS, WRITTEN
+from punchlist.adapters.reports import OCCASIONAL, REPORTS, WRITTEN
 from punchlist.app.session import Session
+from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
 
 OFFERED = tuple(REPORTS.values())
-"""The reports that users can ask for."""
-FORMATS = tuple(report.name for report in OFFERED)
+"""The reports that every run has."""
+_BY_NAME = {report.name: report for report in (*OFFERED, *OCCASIONAL.values())}
+FORMATS = tuple(_BY_NAME)
+"""The names of all reports that users can ask for."""
 REPORT_NAMES = tuple(WRITTEN)
 _TYPES = {report.file.rpartition(".")[2]: report.content_type for report in WRITTEN.values()}
 CONTENT_TYPES = frozenset(_TYPES.values())
@@ -31,5 +34,10 @@ def render_report(run: Run, name: str) -> bytes:
 
 
 def render_run(session: Session, run_id: str, form: str) -> bytes:
-    """Render the report in one of FORMATS."""
-    return next(report for report in OFFERED if report.name == form)(session.load(run_id))
+    """Render the report in one of FORMATS. Raise UsageError if the run has none of it."""
+    run = session.load(run_id)
+    content = _BY_NAME[form](run)
+    if not content:
+        none = f"run {run.id} has no {form}: no agent was to fix anything"
+        raise UsageError(none, hint=f"punchlist report {run.id}")
+    return content

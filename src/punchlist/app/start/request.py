@@ -28,6 +28,10 @@ class Request(Struct, frozen=True, kw_only=True):
     """Files that say what the change is meant to do."""
     notes: str = ""
     """What agents are told about this run."""
+    rounds: int | None = None
+    """How many rounds the loop has at most; 0 fixes nothing, None leaves it to the workflow."""
+    threshold: int | None = None
+    """The least score that approves a fix; None leaves it to the workflow."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -53,6 +57,9 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """Fallback agents that are not installed, with the line that installs each."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
+    rounds: int | None = None
+    """How many the user asked for; the workflow has as many."""
+    threshold: int | None = None
 
     def started(self, repository: str) -> Started:
         """Return the first event of the run, without what is known only when it begins."""
@@ -73,6 +80,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
             specification=self.specification,
             notes=self.user_notes,
             commits=self.loaded.settings.commits,
+            rounds=self.rounds,
+            threshold=self.threshold,
         )
 
     def fingerprint(self, repository: str) -> str:

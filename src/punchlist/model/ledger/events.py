@@ -64,6 +64,10 @@ class Started(Event, frozen=True, kw_only=True):
     """What the user wants agents to know."""
     commits: CommitGrouping = CommitGrouping.MADE
     """How fixes are grouped in commits, unless the workflow says it."""
+    rounds: int | None = None
+    """How many rounds at most the user asked for, 0 for no fixes; None: as the workflow says."""
+    threshold: int | None = None
+    """The least score that approves a fix, as the user asked; None: as the workflow says."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -357,6 +361,20 @@ class Failed(Event, frozen=True, kw_only=True):
     hint: str = ""
 
 
+class Begun(Event, frozen=True, kw_only=True):
+    """A stage of the run starts, or within it a call of an agent: then `role` names its role."""
+
+    verb: str
+    step: str
+    """The place of the step in the workflow."""
+    round: int
+    about: str = ""
+    """What is done now, in words."""
+    role: str = ""
+    agents: tuple[str, ...] = ()
+    """Those who play the role, each asked if the one before it fails."""
+
+
 class StepDone(Event, frozen=True, kw_only=True):
     """The step at this place has nothing more to do."""
 
@@ -417,8 +435,8 @@ WorkEvent = (
 )  # fmt: skip
 """What is done about findings."""
 ControlEvent = (
-    Started | Failed | StepDone | RoundEnded | Asked | Answered | Halted | Returned | Interrupted
-    | Resumed | Ended | Dismissed
+    Started | Failed | Begun | StepDone | RoundEnded | Asked | Answered | Halted | Returned
+    | Interrupted | Resumed | Ended | Dismissed
 )  # fmt: skip
 """How the run goes on."""
 AnyEvent = WorkEvent | ControlEvent

@@ -59,7 +59,7 @@ def fold_entries(run_id: str, entries: Iterable[ev.Entry]) -> Run:
     return reduce(fold, lines, begin(run_id, lines))
 
 
-_ASIDE = frozenset({"signal", "limit", "people"})
+_ASIDE = frozenset({"signal", "limit", "people", "begin"})
 """Places of entries from outside the workflow; the step that is under way keeps its events."""
 _NO_ACTION = (ev.Started, ev.StepDone, ev.RoundEnded, ev.Ended)
 """Events of the engine itself; a step must not take them for an action of its own."""
@@ -121,7 +121,7 @@ def _apply_control(run: Run, entry: ev.Entry, event: ev.ControlEvent) -> Run:  #
             return replace(run, interrupted=False)
         case ev.Ended():
             return replace(run, ended=event.outcome)
-        case ev.Dismissed() | ev.Returned():
+        case ev.Dismissed() | ev.Returned() | ev.Begun():
             return run
         case _:
             assert_never(event)
