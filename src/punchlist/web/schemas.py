@@ -176,6 +176,10 @@ class ItemLine(_ItemId, frozen=True, kw_only=True):
     tries: int
     commit: str
     issue: str
+    issue_id: str = ""
+    issue_code: str = ""
+    """Its id and code as the client that chose it has them, else fingerprint and code (F007)."""
+    category: str = ""
 
 
 class ItemPage(Struct, frozen=True, kw_only=True):

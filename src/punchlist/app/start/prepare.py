@@ -63,12 +63,18 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(workflow) else {}
     named = assign_roles(workflow, settings)
     missing = find_missing_fallbacks(named, settings)
-    crew = {role: tuple(a for a in agents if a not in missing) for role, agents in named.items()}
+    chosen = bool(request.issue_ids)
+    crew = {
+        role: tuple(agent for agent in agents if agent not in missing)
+        for role, agents in named.items()
+        if not (chosen and role in REVIEWERS)
+    }
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
         workflow=workflow,
         loaded=loaded,
-        reviewers=tuple(tools),
+        reviewers=() if chosen else tuple(tools),
+        judges=tuple(tools) if chosen else (),
         documents=_name_documents(request.findings),
         checks=checks,
         checks_allowed=_find_permission(request, checks, allowance, loaded),
@@ -80,6 +86,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         missing_agents=missing,
         specification=await _expand_paths(request.specification, workshop, scope.head),
         user_notes=request.notes,
+        issue_ids=request.issue_ids,
     )
     check_agents(crew, settings, session.home)
     _require_reviewer(ready)
@@ -87,7 +94,12 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
 
 
 def _require_reviewer(ready: Prepared) -> None:
-    """Raise SettingsError if the run would have no reviewer."""
+    """Raise an error if the run would have no reviewer, or chosen issues no agent to fix them."""
+    if ready.issue_ids and "fixer" not in ready.crew:
+        raise UsageError(
+            "issues that were chosen are fixed by an agent, and none is named",
+            hint="--agent NAME, or `agents.use` in your settings",
+        )
     if not ready.reviewers and not ready.documents and ready.crew.keys().isdisjoint(REVIEWERS):
         none = "no analyzer is enabled and no findings were given: there is no reviewer"
         raise SettingsError(none, hint="punchlist doctor")

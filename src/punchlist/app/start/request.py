@@ -28,6 +28,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """Files that say what the change is meant to do."""
     notes: str = ""
     """What agents are told about this run."""
+    issue_ids: tuple[str, ...] = ()
+    """The ids of the findings, if these alone shall be worked on: then nothing is reviewed."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -53,6 +55,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """Fallback agents that are not installed, with the line that installs each."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
+    issue_ids: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
 
     def started(self, repository: str) -> Started:
         """Return the first event of the run, without what is known only when it begins."""
@@ -73,6 +77,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
             specification=self.specification,
             notes=self.user_notes,
             commits=self.loaded.settings.commits,
+            issue_ids=self.issue_ids,
+            judges=self.judges,
         )
 
     def fingerprint(self, repository: str) -> str:
@@ -86,5 +92,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
             sorted(self.documents.values()),
             self.workflow.text,
             sorted(self.crew.items()),
+            *([sorted(self.issue_ids)] if self.issue_ids else []),
         )
         return sha256(msgspec.json.encode(parts)).hexdigest()

@@ -64,6 +64,10 @@ class Started(Event, frozen=True, kw_only=True):
     """What the user wants agents to know."""
     commits: CommitGrouping = CommitGrouping.MADE
     """How fixes are grouped in commits, unless the workflow says it."""
+    issue_ids: tuple[str, ...] = ()
+    """The issues that a client chose: they are the items of this run, and nothing is reviewed."""
+    judges: tuple[str, ...] = ()
+    """Analyzers that look only at fixes, because the items were chosen."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
