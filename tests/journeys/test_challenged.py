@@ -172,10 +172,12 @@ def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
 
 
 def test_after_one_fix_and_one_re_fix_it_is_filed(bench):
-    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), scores(F001=89))
+    sure = fixer(fix("mean", confidence=100), prompt="how sure you are")
+    bench.play(review("mean"), READY, PLANS, sure, scores(F001=89))
     bench.run("challenged")
     run = bench.answer("a")
-    assert run.items[1].status is Status.FILED
+    assert run.items[1].status is Status.FILED, "that the fixer is sure proves nothing"
+    assert (run.by_item.confidence, run.items[1].proofs) == ({1: 100}, ())
     assert [role for _, role in bench.calls].count("fixer") == 2
     assert not run.landing.landed
 

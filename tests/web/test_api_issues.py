@@ -39,7 +39,9 @@ def named(events, name):
 def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site):
     first = review(*FAULTS, times=1)
     first["answer"]["findings"] += OTHERS
-    bench.play(first, READY, PLANS, fixer(fix("page"), say=["thinking"]), scores(F001=95))
+    bench.play(
+        first, READY, PLANS, fixer(fix("page", confidence=80), say=["thinking"]), scores(F001=95)
+    )
     repository = site.start().register(bench.repo.root)
     with site.client("run") as client:
         body = {"repository_id": repository, "workflow": "review"}
@@ -66,6 +68,9 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site):
     (end,) = named(events, "fix_session_completed")
     assert len(end["commits"]) == 1
     assert end["issues"]["F001"]["issue_id"] == wanted["id"]
+    assert end["issues"]["F001"]["confidence"] == items[0]["confidence"] == 80
+    (step,) = named(events, "fix_step_completed")
+    assert step["confidence"] == {"F001": 80}
     (said,) = [data for data in named(events, "fix_issue_streaming") if data["text"] == "thinking"]
     assert (said["issue_id"], said["issue_code"]) == (wanted["id"], "F001")
     assert events[0].data["issue_ids"] == [wanted["id"]]
@@ -137,6 +142,7 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
         "off by one",
     )
     assert end["issues"]["BE-001"]["status"] == "fixed"
+    assert part["confidence"] is report["items"][0]["confidence"] is None, "it said nothing of it"
     for item in (part, report["items"][0]):
         assert (item["issue_id"], item["issue_code"]) == ("7f0e-page", "BE-001"), item
 

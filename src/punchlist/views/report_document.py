@@ -77,6 +77,8 @@ class ItemPart(Struct, frozen=True, kw_only=True):
     issue_code: str = ""
     """Its id and code as the client that chose it has them, else fingerprint and code (F007)."""
     category: str = ""
+    confidence: int | None = None
+    """How sure the fixer said it was of its last fix, 0 to 100; no proof."""
 
 
 class CheckPart(Struct, frozen=True, kw_only=True):
@@ -192,6 +194,7 @@ def make_item_part(item: Item, run: Run) -> ItemPart:
         issue_id=issue_id(run, item.number),
         issue_code=issue_code(run, item.number),
         category=item.lead.category,
+        confidence=run.by_item.confidence.get(item.number),
     )
 
 

@@ -180,6 +180,8 @@ class ItemLine(_ItemId, frozen=True, kw_only=True):
     issue_code: str = ""
     """Its id and code as the client that chose it has them, else fingerprint and code (F007)."""
     category: str = ""
+    confidence: int | None = None
+    """How sure the fixer said it was, 0 to 100; no proof."""
 
 
 class ItemPage(Struct, frozen=True, kw_only=True):

@@ -205,6 +205,8 @@ class ByItem(Struct, frozen=True, kw_only=True):
     reproductions: dict[int, ev.Reproduced] = {}
     """Private tests, never shown to a fixer."""
     scores: dict[int, Score] = {}
+    confidence: dict[int, int | None] = {}
+    """How sure the fixer said it was, 0 to 100, if it did; no proof."""
 
 
 class Run(Struct, frozen=True, kw_only=True):

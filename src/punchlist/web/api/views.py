@@ -77,4 +77,5 @@ def _item_line(item: Item, run: Run) -> ItemLine:
         issue_id=issue_id(run, item.number),
         issue_code=issue_code(run, item.number),
         category=item.lead.category,
+        confidence=run.by_item.confidence.get(item.number),
     )

@@ -177,6 +177,7 @@ def _step_completed(progress: FixProgress, run: Run) -> FixEvent:
         round=run.position.round,
         issue_ids=name_issues(run, (item.number for item in items))["issue_ids"],
         issues={issue_code(run, item.number): item.status.value for item in items},
+        confidence={issue_code(run, each): run.by_item.confidence.get(each) for each in numbers},
     )
 
 
@@ -215,6 +216,7 @@ def _end_event(run: Run, event: ev.Ended) -> FixEvent:
             "title": item.lead.title,
             "category": item.lead.category,
             "status": item.status.value,
+            "confidence": run.by_item.confidence.get(item.number),
             "commit": item.commit,
             "issue": item.issue,
         }
