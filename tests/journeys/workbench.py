@@ -3,6 +3,9 @@
 import json
 import os
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
+from typing import NamedTuple
 
 from shop import Place, Watch
 
@@ -12,6 +15,9 @@ from punchlist.app.drive.drive import resume_run
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
+from punchlist.cli.errors import run_command
+from punchlist.cli.root import root
+from punchlist.cli.terminal import reset_consoles
 from punchlist.model.ledger.run import Run
 
 BASE = {
@@ -110,6 +116,12 @@ def scores(times: int = 0, **by_code) -> dict:
     }
 
 
+class Told(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
 class Workbench(Place):
     """The repository on a branch with the faults, and whoever was told to play."""
 
@@ -146,6 +158,18 @@ class Workbench(Place):
             return await start_run(app, await prepare_run(app, asked), watch or Watch())
 
         return self.do(work, flags)
+
+    def type(self, *arguments: str) -> Told:
+        """What a user sees who types `punchlist` and these arguments, in this process."""
+        reset_consoles()
+        streams = [TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2)]
+        with chdir(self.repo.root), redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+            code = run_command(
+                lambda: root.main(list(arguments), prog_name="punchlist", standalone_mode=False),
+                arguments,
+            )
+        reset_consoles()
+        return Told(int(code), *(stream.buffer.getvalue().decode() for stream in streams))
 
     def answer(self, said, by="pat", *, resume=True) -> Run:
         async def work(app):

@@ -169,11 +169,26 @@ agent_options = combine_options(
     ),
     repeatable("--note", "notes", metavar="TEXT", help="What agents shall know about this run."),
 )
-workflow_option = click.option(
-    "--workflow",
-    metavar="NAME|FILE",
-    default="",
-    help="A built-in workflow, or a file of your own.",
+workflow_option = combine_options(
+    click.option(
+        "--workflow",
+        metavar="NAME|FILE",
+        default="",
+        help="A built-in workflow, or a file of your own.",
+    ),
+    click.option(
+        "--rounds",
+        "--max-fix-cycles",
+        metavar="N",
+        type=int,
+        help="At most so many rounds of fixing; 0: review and fix nothing.",
+    ),
+    click.option(
+        "--threshold",
+        metavar="SCORE",
+        type=int,
+        help="The least score, 1 to 100, with which a challenger approves a fix.",
+    ),
 )
 
 
@@ -202,6 +217,8 @@ def make_request(chosen: Mapping[str, Any]) -> Request:
         force=chosen["force"],
         specification=tuple(chosen.get("specification", ())),
         notes="\n".join(chosen.get("notes", ())),
+        rounds=chosen.get("rounds"),
+        threshold=chosen.get("threshold"),
     )
 
 

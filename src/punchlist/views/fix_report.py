@@ -15,6 +15,7 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.round_history import PastEvent
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Hunk
+from punchlist.views.words import NO_ROUNDS
 
 NO_CHANGES = "no changes applied"
 
@@ -91,6 +92,8 @@ class FixReport(Struct, frozen=True, kw_only=True):
     fixes_applied: int
     """Commits of all cycles."""
     seconds: float
+    note: str = ""
+    """Why there is no cycle, if the user asked for none."""
 
 
 def fix_report(run: Run) -> FixReport:
@@ -105,6 +108,7 @@ def fix_report(run: Run) -> FixReport:
         total_cycles=len(cycles),
         fixes_applied=sum(cycle.landed for cycle in cycles),
         seconds=round(sum(cycle.seconds for cycle in cycles), 3),
+        note=NO_ROUNDS if run.started.rounds == 0 else "",
     )
 
 

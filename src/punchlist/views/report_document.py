@@ -45,6 +45,10 @@ class ReportedRun(Struct, frozen=True, kw_only=True):
     interrupted: bool
     entries: int
     """Length of the ledger this report is made of."""
+    rounds: int | None = None
+    """How many rounds at most the user asked for; null: as the workflow says."""
+    threshold: int | None = None
+    """The least score that approves a fix, if the user asked for one."""
 
 
 class ItemPart(Struct, frozen=True, kw_only=True):
@@ -167,6 +171,8 @@ def _describe_run(run: Run) -> ReportedRun:
         halted=run.halted,
         interrupted=run.interrupted,
         entries=run.seq,
+        rounds=started.rounds,
+        threshold=started.threshold,
     )
 
 

@@ -12,6 +12,7 @@ from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import PROOF_WORDS
+from punchlist.views.words import NO_ROUNDS
 
 _RAW = 200
 _NAMED = 10
@@ -198,10 +199,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     for agent, why in run.checks.absent_judges.items():
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
         yield Gap("reviewer", what, why)
-    if run.halted:
-        landed = "; what was proven by then is on the branch"
-        why = f"{run.halted}{landed if run.landing.landed else ''}"
-        yield Gap("limit", "The run stopped before it was through", why)
+    yield from _reached_limits(run)
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
@@ -229,6 +227,15 @@ def find_gaps(run: Run) -> Iterator[Gap]:
         what = f"{pluralize(len(outside), 'item')} in {where} outside the change"
         yield Gap("scope", what, "listed, and not worked on")
     yield from (Gap("scope", note) for note in run.started.change.notes)
+
+
+def _reached_limits(run: Run) -> Iterator[Gap]:
+    if run.started.rounds == 0:
+        yield Gap("limit", NO_ROUNDS)
+    if run.halted:
+        landed = "; what was proven by then is on the branch"
+        why = f"{run.halted}{landed if run.landing.landed else ''}"
+        yield Gap("limit", "The run stopped before it was through", why)
 
 
 def _unfiled_items(run: Run) -> Iterator[Gap]:

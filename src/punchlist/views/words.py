@@ -11,6 +11,7 @@ _MINUTE = 60
 _HOUR = 3600
 _DAY = 86400
 _DIME = 0.1
+NO_ROUNDS = "0 rounds were asked for: no fix was tried"
 
 
 def format_duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from punchlist.errors import WorkflowError
 from punchlist.steps import VERBS
+from punchlist.steps.support.batching import Options as PlanOptions
 from punchlist.workflow.language import Do, OnLimit, Repeat, StopWhen, Until, Workflow
 
 T = TypeVar("T", bound=Struct)
@@ -214,7 +215,19 @@ def with_rounds(workflow: Workflow, rounds: int) -> Workflow:
     for step in data["steps"]:
         if isinstance(step, dict) and "repeat" in step:
             loop = step["repeat"]
+            _follow_rounds(loop, rounds)
             loop["rounds"] = rounds
             loop["hard_cap"] = max(rounds, loop.get("hard_cap", 0))
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
     return parse_workflow(text, workflow.name, f"{workflow.name} with {rounds} rounds")
+
+
+def _follow_rounds(loop: dict[str, Any], rounds: int) -> None:
+    """Let attempts that last for all rounds of the loop last for `rounds`, too."""
+    steps, before = loop["steps"], loop.get("rounds", _Loop(steps=[]).rounds)
+    for index, step in enumerate(steps):
+        named: dict[str, Any] = {step: None} if isinstance(step, str) else step
+        if "plan" in named:
+            options = {"attempts": PlanOptions().attempts, **(named["plan"] or {})}
+            if before <= options["attempts"] < rounds:
+                steps[index] = {"plan": {**options, "attempts": rounds}}

@@ -25,15 +25,15 @@ _LONGEST_DIFF = 400
 
 
 def render_json(run: Run) -> bytes:
-    """Return the report as JSON; empty if no agent tried anything."""
+    """Return the report as JSON; empty if no agent tried anything, unless the user asked for it."""
     report = fix_report(run)
-    return wire.encode(report) + b"\n" if report.cycles else b""
+    return wire.encode(report) + b"\n" if report.cycles or report.note else b""
 
 
 def render_markdown(run: Run) -> bytes:
-    """Return the report as Markdown; empty if no agent tried anything."""
+    """Return the report as Markdown; empty where the JSON is."""
     report = fix_report(run)
-    if not report.cycles:
+    if not (report.cycles or report.note):
         return b""
     parts = [_render_head(report), *("\n".join(_render_cycle(cycle)) for cycle in report.cycles)]
     return "\n\n".join(parts).encode("utf-8", "replace") + b"\n"
@@ -45,12 +45,16 @@ def _render_head(report: FixReport) -> str:
         (
             f"# Fix report of run {report.run}",
             "",
-            f"- **Final status:** {_STATUS[report.final_status]}",
+            f"- **Final status:** {_describe_status(report)}",
             f"- **Total cycles:** {report.total_cycles}",
             f"- **Fixes applied:** {applied}",
             f"- **Duration:** {format_duration(report.seconds)}",
         )
     )
+
+
+def _describe_status(report: FixReport) -> str:
+    return f"{report.final_status}: {report.note}" if report.note else _STATUS[report.final_status]
 
 
 def _render_cycle(cycle: Cycle) -> Iterator[str]:

@@ -33,6 +33,7 @@ from punchlist.model.checks.protected import Protected, matches_any, protect_fil
 from punchlist.model.patch.change import Change
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, load_settings
+from punchlist.workflow.adjust import adjust_workflow
 from punchlist.workflow.loader import load_workflow
 
 
@@ -58,7 +59,8 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
-    workflow = load_workflow(request.workflow or settings.workflow)
+    asked = {"rounds": request.rounds, "threshold": request.threshold}
+    workflow = adjust_workflow(load_workflow(request.workflow or settings.workflow), **asked)
     kit = Kit(checkout=workshop.checkout.root)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(workflow) else {}
     named = assign_roles(workflow, settings)
@@ -87,6 +89,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         specification=await _expand_paths(request.specification, workshop, scope.head),
         user_notes=request.notes,
         issue_ids=request.issue_ids,
+        **asked,
     )
     check_agents(crew, settings, session.home)
     _require_reviewer(ready)

@@ -30,6 +30,10 @@ class Request(Struct, frozen=True, kw_only=True):
     """What agents are told about this run."""
     issue_ids: tuple[str, ...] = ()
     """The ids of the findings, if these alone shall be worked on: then nothing is reviewed."""
+    rounds: int | None = None
+    """How many rounds the loop has at most; 0 fixes nothing, None leaves it to the workflow."""
+    threshold: int | None = None
+    """The least score that approves a fix; None leaves it to the workflow."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -57,6 +61,9 @@ class Prepared(Struct, frozen=True, kw_only=True):
     user_notes: str = ""
     issue_ids: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
+    rounds: int | None = None
+    """How many the user asked for; the workflow has as many."""
+    threshold: int | None = None
 
     def started(self, repository: str) -> Started:
         """Return the first event of the run, without what is known only when it begins."""
@@ -79,6 +86,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
             commits=self.loaded.settings.commits,
             issue_ids=self.issue_ids,
             judges=self.judges,
+            rounds=self.rounds,
+            threshold=self.threshold,
         )
 
     def fingerprint(self, repository: str) -> str:

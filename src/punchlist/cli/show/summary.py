@@ -82,6 +82,12 @@ def _render_tally(run: Run) -> "Table":
     ):
         if number:
             table.add_row(f"  {name}", f"{number:,}", detail)
+    if run.started.rounds is not None:
+        used = f"{len(run.position.rounds):,}"
+        table.add_row("  Rounds", used, f"of at most {run.started.rounds:,}, as asked for")
+    if run.started.threshold is not None:
+        approved = "the least score that approves a fix, as asked for"
+        table.add_row("  Threshold", f"{run.started.threshold}", approved)
     if judged := _format_pythons(run):
         table.add_row("  Python", "", judged)
     if run.usage.agents_worked:

@@ -68,6 +68,10 @@ class Started(Event, frozen=True, kw_only=True):
     """The issues that a client chose: they are the items of this run, and nothing is reviewed."""
     judges: tuple[str, ...] = ()
     """Analyzers that look only at fixes, because the items were chosen."""
+    rounds: int | None = None
+    """How many rounds at most the user asked for, 0 for no fixes; None: as the workflow says."""
+    threshold: int | None = None
+    """The least score that approves a fix, as the user asked; None: as the workflow says."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
