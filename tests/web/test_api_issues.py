@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("litestar")
 from reading import heard
+from sites import QUICK
 from workbench import FAULTS, finding, fix, fixer, review, scores
 
 READY = {
@@ -42,7 +43,8 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site):
     bench.play(
         first, READY, PLANS, fixer(fix("page", confidence=80), say=["thinking"]), scores(F001=95)
     )
-    repository = site.start().register(bench.repo.root)
+    site.start("--set", "threshold=95", *QUICK)
+    repository = site.register(bench.repo.root)
     with site.client("run") as client:
         body = {"repository_id": repository, "workflow": "review"}
         earlier = client.post("/api/runs", json=body).json()["id"]
@@ -71,6 +73,8 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site):
     assert end["issues"]["F001"]["confidence"] == items[0]["confidence"] == 80
     (step,) = named(events, "fix_step_completed")
     assert step["confidence"] == {"F001": 80}
+    (judged,) = named(events, "fix_challenger_result")
+    assert (judged["threshold"], judged["issues"]["F001"]["status"]) == (95, "SOLVED")
     (said,) = [data for data in named(events, "fix_issue_streaming") if data["text"] == "thinking"]
     assert (said["issue_id"], said["issue_code"]) == (wanted["id"], "F001")
     assert events[0].data["issue_ids"] == [wanted["id"]]
@@ -93,13 +97,13 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
         READY,
         PLANS,
         fixer(fix("page"), prompt="pages count from one"),
-        scores(F001=95),
+        scores(F001=85),
     )
     repository = site.start().register(bench.repo.root)
     other = {**OWN, "issue_id": "other", "issue_code": "be-002"}
     asked = {"repository_id": repository, "issue_ids": ["7f0e-page"]}
     with site.client("run") as client:
-        body = {**asked, "issues": [OWN, other]}
+        body = {**asked, "issues": [OWN, other], "threshold": 80, "max_iterations": 1}
         said = client.post("/api/fix/clarify", json=body).json()
         (questions,) = said["questions_by_issue"]
         assert (questions["issue_code"], questions["issue_id"]) == ("BE-001", "7f0e-page")
@@ -112,6 +116,7 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
         begun = {**asked, "clarify_session_id": said["session_id"]}
         less = client.post("/api/fix/plan", json={**begun, "issue_ids": ["other"]})
         assert less.status_code == 409, less.text
+        assert client.post("/api/fix/plan", json={**begun, "threshold": 90}).status_code == 409
         plan = client.post("/api/fix/plan", json=begun).json()
         (step,) = plan["master_todo"]["execution_steps"]
         (issue,) = step["issues"]
@@ -145,6 +150,26 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
     assert part["confidence"] is report["items"][0]["confidence"] is None, "it said nothing of it"
     for item in (part, report["items"][0]):
         assert (item["issue_id"], item["issue_code"]) == ("7f0e-page", "BE-001"), item
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted", "why"),
+    [
+        ("fix/clarify", {"threshold": 0}, "threshold: 0 is not a score from 1 to 100"),
+        ("fix/start", {"threshold": 101}, "threshold: 101 is not a score"),
+        ("fix/plan", {"rounds": 101}, "rounds: 101 is not a number from 0 to 100"),
+        ("fix/plan", {"max_iterations": -1}, "rounds: -1 is not a number"),
+        ("fix/plan", {"max_iterations": 1, "rounds": 2}, "and differ"),
+        ("runs", {"rounds": 1, "workflow": "review"}, "the workflow review has no rounds"),
+        ("runs", {"threshold": 95, "workflow": "verified"}, "no agent scores fixes"),
+    ],
+)
+def test_rounds_and_thresholds_out_of_range_are_refused(house, path, wanted, why):
+    with house.client("run") as client:
+        said = client.post(f"/api/{path}", json={"repository_id": house.repository, **wanted})
+        assert said.status_code == 422, said.text
+        assert why in said.json()["what"]
+        assert said.json()["next"]
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def _parse_statement(part: str, entry: Entry, root: str) -> Statement:
 
 def _parse_confidence(entry: Entry) -> int | None:
     """Return how sure the fixer is, 0 to 100, also from a share (0.85) or a nested evaluation."""
-    inner = next((entry[name] for name in _EVALUATION if isinstance(entry.get(name), dict)), {})
+    inner: Entry = next((entry[n] for n in _EVALUATION if isinstance(entry.get(n), dict)), {})
     raw = next((each[_SURE] for each in (entry, inner) if each.get(_SURE) is not None), None)
     if isinstance(raw, str) and _SHARE.fullmatch(raw.strip()):
         raw = float(raw)

@@ -14,9 +14,10 @@ from punchlist.app.start.request import Request
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.web.api.fix_sessions.schemas import GivenIssue, Session
-from punchlist.web.api.runs import require_item, require_run
+from punchlist.web.api.runs import adjust, require_item, require_run
 from punchlist.web.problem import Refused
 from punchlist.web.state import WebSession
+from punchlist.workflow.loader import load_builtin, parse_workflow
 
 WORKFLOW = "challenged"
 _ITEM = re.compile(r"(?P<run>[A-Za-z0-9][A-Za-z0-9-]{0,63})/F?(?P<number>[0-9]{1,9})")
@@ -25,7 +26,15 @@ _OWN_CODE = re.compile(r"F[0-9]{3,}", re.IGNORECASE)
 
 def make_request(app: WebSession, repository: RepositoryEntry, data: Session) -> Request:
     """Return the request of a session: the challenged workflow over the chosen issues."""
-    plain = Request(workflow=WORKFLOW, force=data.force, notes=data.user_notes)
+    rounds = _read_rounds(data)
+    adjust(load_builtin(WORKFLOW), rounds, data.threshold)
+    plain = Request(
+        workflow=WORKFLOW,
+        force=data.force,
+        notes=data.user_notes,
+        rounds=rounds,
+        threshold=data.threshold,
+    )
     _check_issues(data.issues)
     given = {issue.issue_id: issue for issue in data.issues}
     chosen = sorted(dict.fromkeys(data.issue_ids or given))
@@ -44,8 +53,27 @@ def make_request(app: WebSession, repository: RepositoryEntry, data: Session) ->
     return _copy_scope(request, next(iter(runs.values()))) if runs else request
 
 
-def require_same_issues(run: Run, data: Session) -> None:
-    """Refuse a request that goes on with a session and names other issues than it has."""
+def _read_rounds(data: Session) -> int | None:
+    names = {data.rounds, data.max_iterations} - {None}
+    if len(names) > 1:
+        raise Refused(422, "rounds and max_iterations are the same, and differ", "give one of them")
+    return next(iter(names), None)
+
+
+def require_same_session(run: Run, data: Session) -> None:
+    """Refuse a request that goes on with a session and wants other issues, rounds or threshold."""
+    _require_same_issues(run, data)
+    pinned = parse_workflow(run.started.workflow, run.started.workflow_name, "the session")
+    if adjust(pinned, _read_rounds(data), data.threshold).steps != pinned.steps:
+        raise Refused(
+            409,
+            f"session {run.id} began with other rounds or another threshold",
+            "leave them out to go on with the session, or begin another without its id",
+            run=run.id,
+        )
+
+
+def _require_same_issues(run: Run, data: Session) -> None:
     named = set(data.issue_ids or (issue.issue_id for issue in data.issues))
     own = set(run.started.issue_ids or (f"{run.id}/{item.number}" for item in run.in_scope))
     if named and named != own:

@@ -13,7 +13,7 @@ from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.steps.plan import GO
 from punchlist.views.plans.plan_forms import issue_code, issue_id
-from punchlist.web.api.fix_sessions.request import make_request, require_same_issues
+from punchlist.web.api.fix_sessions.request import make_request, require_same_session
 from punchlist.web.api.fix_sessions.schemas import (
     MASTER_PATH,
     Clarified,
@@ -102,7 +102,7 @@ async def start_fix(
     after = parse_position(last_event_id)
     if data.clarify_session_id:
         run = require_run(app, data.clarify_session_id, app.find_repository(data.repository_id))
-        require_same_issues(run, data)
+        require_same_session(run, data)
         await _start_fixing(app, run, require_visitor(request).shown, joined=bool(last_event_id))
     else:
         run = await _begin_session(app, data, "start", key, require_visitor(request).role)
@@ -142,7 +142,7 @@ def _refuse_driven(app: WebSession, run: Run) -> None:
 
 def _require_idle(app: WebSession, data: Session, session: str) -> Run:
     run = require_run(app, session, app.find_repository(data.repository_id))
-    require_same_issues(run, data)
+    require_same_session(run, data)
     _refuse_driven(app, run)
     return run
 

@@ -47,6 +47,14 @@ class Session(Body, frozen=True, kw_only=True):
     agents: Annotated[tuple[Name, ...], Meta(max_length=10)] = ()
     user_notes: Line = ""
     force: bool = False
+    rounds: int | None = None
+    """How often is tried at most, 0 to 100: 2 are one fix and one re-fix. Default: the setting
+    `rounds`, else 2.
+    """
+    max_iterations: int | None = None
+    """Another name for `rounds`."""
+    threshold: int | None = None
+    """The least score that is SOLVED, 1 to 100. Default: the setting `threshold`, else 90."""
 
 
 class Clarify(Session, frozen=True, kw_only=True):
