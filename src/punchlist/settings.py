@@ -5,10 +5,10 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Annotated, Any, get_origin
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings, RoleSettings
@@ -93,6 +93,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """Which fixes share a commit: `rule` (all of one rule), `item` (each alone), `one` (all),
     `auto` (tools' fixes by rule, each of an agent's alone), or `made` (as they were proven).
     Except with `made`, fixes of the same lines always share one.
+    """
+    rounds: Annotated[int, Meta(ge=0, le=100)] | None = None
+    """How many rounds of fixing a workflow has at most, 1 fix and its re-fixes; 0: nothing is
+    fixed. Default: as the workflow says (`challenged` 2).
+    """
+    threshold: Annotated[int, Meta(ge=1, le=100)] | None = None
+    """The least score, 1 to 100, with which a challenger approves a fix. Default: as the workflow
+    says (90).
     """
     limits: LimitSettings = LimitSettings()
     protect: ProtectSettings = ProtectSettings()

@@ -149,6 +149,27 @@ def test_fix_takes_the_items_of_an_earlier_review(punchlist, cart):
     assert any("handed-on.sarif" in each["reviewer"] for each in document["report"]["reviewers"])
 
 
+def test_fix_takes_single_items_of_an_earlier_review_and_nothing_else(punchlist, tmp_path):
+    script, settings = tmp_path / "script.json", tmp_path / "settings.toml"
+    edit = {"path": "cart.py", "replace": "== None", "with": "is None"}
+    work = {"role": "fixer", "fixes": [{"edits": [edit], "outcome": {"outcome": "fixed"}}]}
+    script.write_text(json.dumps({"lines": [work]}))
+    agent = f'[agent.robot]\nkind = "scripted"\nscript = "{script}"\n'
+    settings.write_text(f'analyzers.enabled = ["ruff"]\n{agent}')
+    punchlist.env["PUNCHLIST_CONFIG"] = str(settings)
+    items = punchlist.json("review", "--all")["report"]["items"]
+    (wanted,) = [item for item in items if item["findings"][0]["rule"] == "E711"]
+    chosen = ("fix", "--all", "--from", "last", "--item", str(wanted["number"]))
+    alone = punchlist(*chosen)
+    assert (alone.returncode, "--agent NAME" in alone.stderr) == (2, True), alone.stderr
+    gone = punchlist(*chosen, "--item", "99", "--agent", "robot")
+    assert (gone.returncode, "has no item 99" in gone.stderr) == (2, True)
+    report = punchlist.json(*chosen, "--agent", "robot")["report"]
+    assert [item["fingerprint"] for item in report["items"]] == [wanted["fingerprint"]]
+    assert report["items"][0]["issue_id"].endswith(f"/{wanted['number']}")
+    assert [each["reviewer"] for each in report["reviewers"]] == ["file:issues.json"]
+
+
 def test_fix_takes_findings_from_a_file(punchlist, cart, tmp_path):
     findings = tmp_path / "review.json"
     findings.write_text(

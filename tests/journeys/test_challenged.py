@@ -9,11 +9,14 @@ from workbench import FAULTS, fix, fixer, review, scores
 from needs import rarely
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.drive import resume_run
-from punchlist.errors import UsageError
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
+from punchlist.errors import SettingsError, UsageError
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Attempted, Challenged, Planned
 from punchlist.views.summary import find_gaps
+from punchlist.workflow.loader import load_workflow
 
 READY = {
     "role": "clarifier",
@@ -172,10 +175,12 @@ def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
 
 
 def test_after_one_fix_and_one_re_fix_it_is_filed(bench):
-    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), scores(F001=89))
+    sure = fixer(fix("mean", confidence=100), prompt="how sure you are")
+    bench.play(review("mean"), READY, PLANS, sure, scores(F001=89))
     bench.run("challenged")
     run = bench.answer("a")
-    assert run.items[1].status is Status.FILED
+    assert run.items[1].status is Status.FILED, "that the fixer is sure proves nothing"
+    assert (run.by_item.confidence, run.items[1].proofs) == ({1: 100}, ())
     assert [role for _, role in bench.calls].count("fixer") == 2
     assert not run.landing.landed
 
@@ -223,7 +228,8 @@ def test_a_challenger_that_crashes_approves_nothing(bench):
 
 
 def test_without_a_verdict_and_without_another_proof_the_fix_waits_and_is_not_bought_again(bench):
-    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), CRASHED)
+    slow, hurry = {**scores(F001=95), "seconds": 20}, "[role.challenger]\ntimeout = 0.5\n"
+    bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), slow, settings=hurry)
     bench.run("challenged", allow_checks=False)
     run = bench.answer("a")
     item = run.items[1]
@@ -232,6 +238,40 @@ def test_without_a_verdict_and_without_another_proof_the_fix_waits_and_is_not_bo
     assert "robot gave no verdict on its fix" in item.attempts[-1].why
     assert [role for _, role in bench.calls].count("fixer") == 1
     assert (not run.landing.landed, run.filing.listed) == (True, (1,))
+
+
+def test_a_challenger_has_two_minutes_and_a_fixer_fifteen_unless_the_settings_say_it(bench):
+    bench.play(review("mean"))
+
+    def seconds(workflow="challenged", **flags):
+        asked = Request(workflow=workflow, allow_checks=True)
+        named = {name.replace("__", "."): value for name, value in flags.items()}
+        ready = bench.do(lambda app: prepare_run(app, asked), named)
+        roles = ready.loaded.settings.role
+        return {role: roles[role].timeout for role in ("fixer", "challenger") if role in roles}
+
+    assert seconds() == {"fixer": 900, "challenger": 120}
+    assert seconds(role__challenger__timeout="300") == {"fixer": 900, "challenger": 300}
+    assert seconds(agents__timeout="60") == {}, "what the user set for all counts for these roles"
+    assert seconds("proven") == {}
+    for wrong in ({"role__fixer__timeout": "-1"}, {"threshold": "101"}, {"rounds": "101"}):
+        with pytest.raises(SettingsError, match=next(iter(wrong)).replace("__", ".")):
+            seconds(**wrong)
+
+
+def test_rounds_and_threshold_are_settings_of_every_workflow_that_has_them(bench):
+    bench.play(review("mean"))
+
+    def prepared(workflow, **flags):
+        return bench.do(lambda app: prepare_run(app, Request(workflow=workflow)), flags)
+
+    ready = prepared("challenged", threshold="95", rounds="4")
+    assert (ready.threshold, ready.rounds) == (95, 4)
+    assert "threshold: 95" in ready.workflow.text
+    assert prepared("review", threshold="95", rounds="4").workflow == load_workflow("review")
+    usual = prepared("challenged")
+    assert (usual.threshold, usual.rounds) == (None, None)
+    assert "threshold: 90" in usual.workflow.text
 
 
 async def _answered(app, watch):

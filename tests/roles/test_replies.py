@@ -662,3 +662,24 @@ class TestReproducers:
 
     def test_prose_is_none(self):
         assert parse_tests("I cannot.", {3}, "/project").failed
+
+
+@pytest.mark.parametrize(
+    ("said", "sure"),
+    [
+        ({"confidence": 85}, 85),
+        ({"confidence": 0.29}, 29),
+        ({"confidence": "0.9"}, 90),
+        ({"confidence": "70%"}, 70),
+        ({"self_evaluation": {"confidence": 60}}, 60),
+        ({"confidence": 0}, 0),
+        ({"confidence": 101}, None),
+        ({"confidence": True}, None),
+        ({"confidence": "very"}, None),
+        ({}, None),
+    ],
+)
+def test_how_sure_a_fixer_is_is_read_in_any_spelling(said, sure):
+    answer = json.dumps({"outcomes": [{"id": "F003", "outcome": "fixed", **said}]})
+    (claim,) = parse_statements(answer, {3}, "/project").reports
+    assert (claim.outcome, claim.confidence) == (ClaimOutcome.FIXED, sure)

@@ -21,7 +21,7 @@ from punchlist.views.plans.plan_forms import (
     Master,
     Sheet,
     Total,
-    item_code,
+    issue_code,
     make_blueprint,
     make_sheet,
     sheet_name,
@@ -42,7 +42,7 @@ class ShownPlan(Struct, frozen=True, kw_only=True):
 def load_plan(home: Path, run: Run) -> ShownPlan:
     """Load the plan; an unreadable file is left out, and is a problem."""
     plan = _load_blueprint(home, run)
-    files = _read_files(home, run, map(item_code, plan.numbers) if plan else ())
+    files = _read_files(home, run, plan.codes.values() if plan else ())
     master, _ = decode_file(MASTER, files.get(MASTER, b"{}"), Master)
     if plan is None and master is not None:
         issues = (issue for step in master.execution_steps for issue in step.issues)
@@ -70,7 +70,7 @@ def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
         name, value = (
             _rebuild_master(plan, part) if isinstance(part, Master) else _rebuild_sheet(plan, part)
         )
-        files = _read_files(session.home, run, map(item_code, plan.numbers))
+        files = _read_files(session.home, run, plan.codes.values())
         content = encode_file(value)
         before = _find_problems(files, run, plan)
         for problem in _find_problems(files | {name: content}, run, plan):
@@ -92,8 +92,8 @@ def _load_blueprint(home: Path, run: Run) -> Blueprint | None:
 
 def _read_files(home: Path, run: Run, codes: Iterable[str]) -> dict[str, bytes]:
     """Return the existing plan files by name; unknown codes are ignored."""
-    known = {item_code(number): number for number in run.items}
-    names = [MASTER, *(sheet_name(known[each]) for each in codes if each in known)]
+    known = {issue_code(run, number) for number in run.items}
+    names = [MASTER, *(sheet_name(each) for each in codes if each in known)]
     artifacts = FolderArtifacts(run_folder(home, run.id))
     contents = {name: artifacts.read(f"{FOLDER}/{name}") for name in names}
     return {name: content for name, content in contents.items() if content is not None}
@@ -105,7 +105,7 @@ def _find_problems(files: Mapping[str, bytes], run: Run, plan: Blueprint) -> tup
 
 def _rebuild_master(plan: Blueprint, master: Master) -> tuple[str, Master]:
     """Keep the user's order; set numbers, file names and sums."""
-    paths = {item_code(number): f"{plan.folder}/{sheet_name(number)}" for number in plan.numbers}
+    paths = {code: f"{plan.folder}/{sheet_name(code)}" for code in plan.codes.values()}
     steps = []
     for place, step in enumerate(master.execution_steps, 1):
         issues = (
@@ -118,13 +118,13 @@ def _rebuild_master(plan: Blueprint, master: Master) -> tuple[str, Master]:
 
 def _rebuild_sheet(plan: Blueprint, sheet: Sheet) -> tuple[str, Sheet]:
     """Keep the user's text; restore what the issue is about."""
-    number = next((each for each in plan.numbers if item_code(each) == sheet.issue_code), None)
+    number = next((each for each in plan.numbers if plan.codes[each] == sheet.issue_code), None)
     if number is None:
         raise UsageError(
             f'no issue of this plan is called "{sheet.issue_code}"',
-            hint=f"one of: {', '.join(map(item_code, plan.numbers[:10]))}",
+            hint=f"one of: {', '.join(plan.codes[each] for each in plan.numbers[:10])}",
         )
     own = make_sheet(plan, number)
-    return sheet_name(number), replace(
+    return sheet_name(own.issue_code), replace(
         sheet, issue_id=own.issue_id, file=own.file, line=own.line, title=own.title
     )

@@ -48,6 +48,7 @@ def parse_entry(entry: Entry) -> RawFinding:
         category=find_text(entry, NAMES["category"]),
         suggestion=find_text(entry, NAMES["suggestion"]),
         url=find_text(entry, NAMES["url"]),
+        issue_code=find_text(entry, NAMES["issue_code"]),
         severity_word=word,
         marks=tuple(mark for mark in (odd, place.odd, _status_mark(entry)) if mark),
     )

@@ -29,6 +29,7 @@ class RawFinding(Struct, frozen=True, kw_only=True, gc=False):
     url: str = ""
     severity_word: str = ""
     fix: Fix | None = None
+    issue_code: str = ""
     marks: tuple[str, ...] = ()
 
 

@@ -113,6 +113,7 @@ class Sources:
             category=note.category,
             suggestion=note.suggestion,
             url=note.url,
+            issue_code=note.issue_code,
             severity_word=note.severity_word,
             fix=note.fix,
             context=self._find_context(spot, note.title),

@@ -1,8 +1,9 @@
 """challenge: another agent scores the verified fixes; no usable score is no verdict."""
 
 from collections.abc import Iterable, Sequence
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from punchlist.errors import RepositoryError
@@ -32,13 +33,15 @@ CHUNK = 12
 class Options(VerbOptions, frozen=True):
     """`threshold`: the least score that approves a fix. `all`: tools' fixes are judged, too.
     `optional`: without a challenger the step does nothing. `canaries`: how many known-bad and
-    known-good patches are mixed in.
+    known-good patches are mixed in. `timeout`: seconds one call of the challenger may take, unless
+    the settings say it.
     """
 
     threshold: int = THRESHOLD
     all: bool = False
     optional: bool = False
     canaries: int = 0
+    timeout: Annotated[float, Meta(ge=0)] = 0
 
 
 class JudgeFixes(Struct, frozen=True):

@@ -1,14 +1,17 @@
 """clarify: an agent asks the user what is unclear about the items, in rounds."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.model.finding.severity import Severity
+from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import ACTIONABLE, Item, reading_order
 from punchlist.model.ledger.events import Clarified
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
 from punchlist.steps.support.project_context import build_task, open_tip
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
+from punchlist.views.plans.plan_forms import issue_code, item_code
 
 
 class Options(VerbOptions, frozen=True):
@@ -56,8 +59,9 @@ async def ask_clarifier(task: Inquire, run: Run, world: World) -> Clarified:
     async with open_tip("clarifier", run, world) as tree:
         said = await clarifier.clarify(asked, tree)
     known = {doubt.id for doubt in run.asking.doubts.values()}
+    named = (_rename_doubt(doubt, run) for doubt in said.doubts)
     return Clarified(
-        doubts=tuple(doubt for doubt in said.doubts if doubt.id not in known),
+        doubts=tuple(doubt for doubt in named if doubt.id not in known),
         ready=said.ready and not said.failed,
         failed=said.failed,
         agent=said.agent,
@@ -65,6 +69,12 @@ async def ask_clarifier(task: Inquire, run: Run, world: World) -> Clarified:
         transcript=said.transcript,
         usage=said.usage,
     )
+
+
+def _rename_doubt(doubt: Doubt, run: Run) -> Doubt:
+    """Return the question with an id that begins with the item's code as its client has it."""
+    number = doubt.id.removeprefix(item_code(doubt.item))
+    return replace(doubt, id=f"{issue_code(run, doubt.item)}{number}")
 
 
 VERB = Verb("what is unclear is asked", Options, step, {Inquire: ask_clarifier})

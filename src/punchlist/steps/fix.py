@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Move
@@ -32,11 +33,12 @@ class Mode(StrEnum):
 
 class Options(VerbOptions, frozen=True):
     """`mode`: how agents work in parallel. `sessions`: whether they continue their earlier
-    conversation.
+    conversation. `timeout`: seconds one call of the fixer may take, unless the settings say it.
     """
 
     mode: Mode = Mode.FAN_OUT
     sessions: bool = True
+    timeout: Annotated[float, Meta(ge=0)] = 0
 
 
 class ToolFix(Struct, frozen=True):

@@ -77,7 +77,8 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if owed and options.file is not FilingScope.NONE:
         about = f"{len(owed)} items of earlier runs are filed"
         actions.append(Action("debts", Settle(owed), about))
-    actions.append(Action("survey", Survey(), "files without a reviewer are listed"))
+    if not run.started.issue_ids:  # chosen issues are worked on: nothing is under review
+        actions.append(Action("survey", Survey(), "files without a reviewer are listed"))
     actions.append(Action("report", WriteReports(), "reports are written"))
     return select_pending(run, *actions)[:1]
 

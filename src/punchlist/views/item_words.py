@@ -50,7 +50,13 @@ def format_proofs(item: Item) -> str:
 
 
 def find_notes(run: Run, item: Item) -> tuple[str, ...]:
-    """Return all that was seen of the item's last fix and is no proof, also if it did not land."""
+    """Return all that is known of the item's last fix and is no proof, also if it did not land."""
+    sure = run.by_item.confidence.get(item.number)
+    said = () if sure is None else (f"the fixer calls itself {sure} of 100 sure",)
+    return (*_find_seen(run, item), *said)
+
+
+def _find_seen(run: Run, item: Item) -> tuple[str, ...]:
     diff = run.by_item.diffs.get(item.number)
     if item.notes or diff is None:
         return item.notes

@@ -19,6 +19,7 @@ from punchlist.model.ledger.run import LatestReview, Question, Round, Run
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.hunk import Diff
+from punchlist.views.plans.plan_forms import issue_code, issue_id
 from punchlist.views.summary import Gap, Numbers, summarize_run
 
 SCHEMA = "punchlist-report/1"
@@ -76,6 +77,12 @@ class ItemPart(Struct, frozen=True, kw_only=True):
     """The last change that was tried for it; it landed if the item is fixed and has a commit."""
     score: Score | None
     """What the challenger said of it last."""
+    issue_id: str = ""
+    issue_code: str = ""
+    """Its id and code as the client that chose it has them, else fingerprint and code (F007)."""
+    category: str = ""
+    confidence: int | None = None
+    """How sure the fixer said it was of its last fix, 0 to 100; no proof."""
 
 
 class CheckPart(Struct, frozen=True, kw_only=True):
@@ -190,6 +197,10 @@ def make_item_part(item: Item, run: Run) -> ItemPart:
         findings=item.findings,
         change=run.by_item.diffs.get(item.number),
         score=run.by_item.scores.get(item.number),
+        issue_id=issue_id(run, item.number),
+        issue_code=issue_code(run, item.number),
+        category=item.lead.category,
+        confidence=run.by_item.confidence.get(item.number),
     )
 
 

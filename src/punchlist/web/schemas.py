@@ -66,6 +66,12 @@ class Starting(Body, frozen=True, kw_only=True):
     max_dollars: Annotated[float, Meta(ge=0, le=1e9)] = 0
     allow_checks: bool = False
     force: bool = False
+    rounds: int | None = None
+    """At most so many rounds of fixing, 0 to 100; 0 fixes nothing. Default: the setting `rounds`,
+    else as the workflow says.
+    """
+    threshold: int | None = None
+    """The least score, 1 to 100, with which a challenger approves a fix."""
 
 
 class Answering(Body, frozen=True, kw_only=True):
@@ -176,6 +182,12 @@ class ItemLine(_ItemId, frozen=True, kw_only=True):
     tries: int
     commit: str
     issue: str
+    issue_id: str = ""
+    issue_code: str = ""
+    """Its id and code as the client that chose it has them, else fingerprint and code (F007)."""
+    category: str = ""
+    confidence: int | None = None
+    """How sure the fixer said it was, 0 to 100; no proof."""
 
 
 class ItemPage(Struct, frozen=True, kw_only=True):

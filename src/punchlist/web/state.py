@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -212,10 +213,14 @@ class WebSession(Workspace[ThreadedDriver]):
         over = self.load(run).ended and not self.driving.is_driving(run)
         return encode_sse(b"{}", event="end") if over else None
 
-    def output_encoder(self, name: str) -> Callable[[AgentOutput], bytes]:
+    def output_encoder(
+        self, name: str, about: Callable[[str], dict[str, Any]] = lambda label: {}
+    ) -> Callable[[AgentOutput], bytes]:
+        """Return what makes frames of agents' output; `about` adds fields by the call's label."""
+
         def encode(output: AgentOutput) -> bytes:
-            data = wire.encode({"label": output.label, "text": output.text})
-            return encode_sse(self.hide(data), event=name)
+            data = {"label": output.label, "text": output.text, **about(output.label)}
+            return encode_sse(self.hide(wire.encode(data)), event=name)
 
         return encode
 

@@ -1,6 +1,8 @@
 """Settings of agents: which there are, how each is started, and their roles."""
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 
 class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -66,3 +68,8 @@ class RoleSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keba
     effort: str = ""
     prompt: str = ""
     """A file of your own in the place of the prompt that comes with punchlist."""
+    timeout: Annotated[float, Meta(ge=0)] = 0
+    """Seconds one call in this role may take. Default: agent.NAME.timeout or agents.timeout where
+    you set one, else what the workflow says (in `challenged` 900 for the fixer and 120 for the
+    challenger), else 900.
+    """

@@ -86,7 +86,12 @@ class RunAgents:
         agents = []
         for name in names:
             own = merge_settings(name, settings.agent, settings.agents)
-            own = replace(own, model=chosen.model or own.model, effort=chosen.effort or own.effort)
+            own = replace(
+                own,
+                model=chosen.model or own.model,
+                effort=chosen.effort or own.effort,
+                timeout=chosen.timeout or own.timeout,
+            )
             agents.append(build_agent(AgentSetup(name, own, place, self._artifacts, self.spending)))
         policy = AgentRetryPolicy(retries=settings.agents.retries)
         return Journal(RetryingAgent(agents, policy), self._artifacts)

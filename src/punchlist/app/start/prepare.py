@@ -15,12 +15,11 @@ from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
+from punchlist.app.start.chosen_workflow import choose_workflow
 from punchlist.app.start.environment import add_lacking, find_place
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.role_assignment import (
-    assign_roles,
     check_agent_settings,
-    find_missing_fallbacks,
     find_outside,
     find_same_agents,
     uses_analyzers,
@@ -33,8 +32,6 @@ from punchlist.model.checks.protected import Protected, matches_any, protect_fil
 from punchlist.model.patch.change import Change
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, load_settings
-from punchlist.workflow.adjust import adjust_workflow
-from punchlist.workflow.loader import load_workflow
 
 
 async def prepare_run(session: Session, request: Request) -> Prepared:
@@ -59,38 +56,42 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
-    asked = {"rounds": request.rounds, "threshold": request.threshold}
-    workflow = adjust_workflow(load_workflow(request.workflow or settings.workflow), **asked)
+    how = choose_workflow(request, loaded)
     kit = Kit(checkout=workshop.checkout.root)
-    tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(workflow) else {}
-    named = assign_roles(workflow, settings)
-    missing = find_missing_fallbacks(named, settings)
-    crew = {role: tuple(a for a in agents if a not in missing) for role, agents in named.items()}
+    tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
-        workflow=workflow,
-        loaded=loaded,
-        reviewers=tuple(tools),
+        workflow=how.workflow,
+        loaded=how.loaded,
+        reviewers=() if request.issue_ids else tuple(tools),
+        judges=tuple(tools) if request.issue_ids else (),
         documents=_name_documents(request.findings),
         checks=checks,
         checks_allowed=_find_permission(request, checks, allowance, loaded),
         notes=tuple(notes),
         force=request.force,
-        crew=crew,
-        outside=find_outside(crew, settings),
-        same_agents=find_same_agents(crew, settings),
-        missing_agents=missing,
+        crew=how.crew,
+        outside=find_outside(how.crew, settings),
+        same_agents=find_same_agents(how.crew, settings),
+        missing_agents=how.missing,
         specification=await _expand_paths(request.specification, workshop, scope.head),
         user_notes=request.notes,
-        **asked,
+        issue_ids=request.issue_ids,
+        rounds=how.rounds,
+        threshold=how.threshold,
     )
-    check_agents(crew, settings, session.home)
+    check_agents(how.crew, settings, session.home)
     _require_reviewer(ready)
     return ready
 
 
 def _require_reviewer(ready: Prepared) -> None:
-    """Raise SettingsError if the run would have no reviewer."""
+    """Raise an error if the run would have no reviewer, or chosen issues no agent to fix them."""
+    if ready.issue_ids and "fixer" not in ready.crew:
+        raise UsageError(
+            "issues that were chosen are fixed by an agent, and none is named",
+            hint="--agent NAME, or `agents.use` in your settings",
+        )
     if not ready.reviewers and not ready.documents and ready.crew.keys().isdisjoint(REVIEWERS):
         none = "no analyzer is enabled and no findings were given: there is no reviewer"
         raise SettingsError(none, hint="punchlist doctor")

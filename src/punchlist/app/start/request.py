@@ -28,6 +28,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """Files that say what the change is meant to do."""
     notes: str = ""
     """What agents are told about this run."""
+    issue_ids: tuple[str, ...] = ()
+    """The ids of the findings, if these alone shall be worked on: then nothing is reviewed."""
     rounds: int | None = None
     """How many rounds the loop has at most; 0 fixes nothing, None leaves it to the workflow."""
     threshold: int | None = None
@@ -57,6 +59,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """Fallback agents that are not installed, with the line that installs each."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
+    issue_ids: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
     rounds: int | None = None
     """How many the user asked for; the workflow has as many."""
     threshold: int | None = None
@@ -80,6 +84,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
             specification=self.specification,
             notes=self.user_notes,
             commits=self.loaded.settings.commits,
+            issue_ids=self.issue_ids,
+            judges=self.judges,
             rounds=self.rounds,
             threshold=self.threshold,
         )
@@ -95,5 +101,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
             sorted(self.documents.values()),
             self.workflow.text,
             sorted(self.crew.items()),
+            *([sorted(self.issue_ids)] if self.issue_ids else []),
         )
         return sha256(msgspec.json.encode(parts)).hexdigest()

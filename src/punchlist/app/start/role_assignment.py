@@ -54,7 +54,7 @@ def _find_roles(workflow: Workflow) -> Iterator[tuple[str, bool]]:
     """Yield every role of the workflow, and whether any step needs it."""
     needed: dict[str, bool] = {}
     for do in list_steps(workflow):
-        for role, must in _step_roles(do):
+        for role, must in step_roles(do):
             if role not in ROLES:
                 near = get_close_matches(role, REVIEWERS, 1)
                 known = f"reviewers are {', '.join(REVIEWERS)}"
@@ -79,7 +79,8 @@ def list_steps(workflow: Workflow) -> Iterator[Do]:
         yield from (each for each in body if isinstance(each, Do))
 
 
-def _step_roles(do: Do) -> Iterator[tuple[str, bool]]:
+def step_roles(do: Do) -> Iterator[tuple[str, bool]]:
+    """Yield the roles of a step, and whether it needs each of them."""
     match do.options:
         case review.Options() as options:
             yield from ((role, not options.optional) for role in options.by)

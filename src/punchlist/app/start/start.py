@@ -38,7 +38,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
             ready.started(repository),
             document_files=tuple(files),
             request=request,
-            owed=load_debts(session.store, repository),
+            owed=() if ready.issue_ids else load_debts(session.store, repository),
             dismissed=load_dismissals(session.store, repository),
             outside=ready.outside,
         )

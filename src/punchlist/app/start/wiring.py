@@ -51,13 +51,14 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     own = (path for check in started.checks for path in check.files)
     protected = protect_files(settings.protected, own)
     # Those the run began with: one that is not installed any more reports that.
-    analyzers = build_analyzers(settings.analyzers, kit, started.reviewers)
+    tools = (*started.reviewers, *started.judges)
+    analyzers = build_analyzers(settings.analyzers, kit, tools)
     return World(
         change=started.change,
         trees=trees,
         repository=GitRepository(workshop, trees, when=int(run.started_at)),
         analyzers=analyzers,
-        unsuppressed=build_unsuppressed(settings.analyzers, kit, started.reviewers),
+        unsuppressed=build_unsuppressed(settings.analyzers, kit, tools),
         undeclared=undeclared_analyzers(settings.analyzers),
         files_seen=partial(list_files_seen, analyzers),
         unreviewed=settings.analyzers.unreviewed,

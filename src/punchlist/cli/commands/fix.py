@@ -1,12 +1,13 @@
 """punchlist fix: the loop, over findings that are already there."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from punchlist.app.session import Session
-from punchlist.app.start.findings_files import SETTLED, write_items
+from punchlist.app.start.findings_files import SETTLED, describe_item, write_issues, write_items
 from punchlist.app.start.request import Request
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
@@ -25,6 +26,13 @@ from punchlist.errors import UsageError
     default="",
     help="The items of an earlier run, for example of `punchlist review`.",
 )
+@options.repeatable(
+    "--item",
+    "items",
+    metavar="NUMBER",
+    type=int,
+    help="Of --from only this item, and nothing is reviewed; may be given several times.",
+)
 @options.workflow_option
 @options.checks_options
 @options.agent_options
@@ -36,7 +44,8 @@ def command(**chosen: Any) -> Exit:
     earlier run (--from).
 
     The same as `punchlist run --findings FILE`: the analyzers look as well, because what they see
-    is what proves a fix.
+    is what proves a fix. With --item the named items alone are worked on: no reviewer is asked, and
+    the analyzers look only at what the fixes change.
     """
     output = options.parse_output(chosen)
     request = options.make_request(chosen)
@@ -46,11 +55,37 @@ def command(**chosen: Any) -> Exit:
             hint="punchlist fix --findings FILE, punchlist fix --from RUN, or punchlist run",
         )
 
+    if chosen["items"] and (not chosen["earlier"] or request.findings):
+        raise UsageError(
+            "--item chooses items of one earlier run",
+            hint="punchlist fix --from RUN --item NUMBER, without --findings",
+        )
+
     async def work(session: Session) -> Exit:
-        wanted = _add_items(session, request, chosen["earlier"])
+        if chosen["items"]:
+            wanted = _choose_items(session, request, chosen["earlier"], chosen["items"])
+        else:
+            wanted = _add_items(session, request, chosen["earlier"])
         return await start_and_show(session, wanted, output, dry=chosen["dry_run"])
 
     return run_session(work, options.parse_flags(chosen))
+
+
+def _choose_items(
+    session: Session, request: Request, earlier: str, numbers: Sequence[int]
+) -> Request:
+    """Return the request to work on these items of the earlier run, and on nothing else."""
+    run = session.load(earlier)
+    for number in numbers:
+        if number not in run.items:
+            raise UsageError(f"run {run.id} has no item {number}", hint=f"punchlist show {run.id}")
+        if run.items[number].status in SETTLED:
+            what = f"item {number} of run {run.id} is {run.items[number].status} already"
+            raise UsageError(what, hint="leave it out")
+    ids = {f"{run.id}/{number}": number for number in sorted(set(numbers))}
+    entries = [describe_item(run.items[n]) | {"issue_id": name} for name, n in ids.items()]
+    file = write_issues(session.home, entries)
+    return replace(request, findings=(file,), issue_ids=tuple(ids))
 
 
 def _add_items(session: Session, request: Request, earlier: str) -> Request:

@@ -88,6 +88,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     context: Context = Context()
     code: str = ""
     """The lines it is about as people read them, from one above to one below; long ones are cut."""
+    issue_code: str = ""
+    """The short code that the client who handed it over uses for it."""
     marks: tuple[str, ...] = ()
     """What is odd about it, in words: an unknown severity, a path outside the repository. Marks
     never drop a finding.

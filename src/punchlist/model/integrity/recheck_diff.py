@@ -216,7 +216,9 @@ class RecheckDiff:
         """Return the findings reported before and not aimed at now."""
         items = [item for item in self._run.items.values() if item.status is not Status.FIXED]
         aimed = {number for numbers in self._items.values() for number in numbers}
-        return [finding for item in items if item.number not in aimed for finding in item.sighted]
+        others = (item for item in items if item.number not in aimed)
+        known = [finding for item in others for finding in item.sighted]
+        return [*known, *self._run.reviewing.standing]
 
     def _map_file(self, path: str) -> "_PatchedFile":
         touching = {number: self._patches[number] for number in self._touching.get(path, ())}

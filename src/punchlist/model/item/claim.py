@@ -15,10 +15,13 @@ class ClaimOutcome(StrEnum):
 
 
 class ItemClaim(Struct, frozen=True, omit_defaults=True):
-    """The fixer's claim about one item. `tests`: files with a test that fails without the fix."""
+    """The fixer's claim about one item. `tests`: files with a test that fails without the fix.
+    `confidence`: how sure the fixer says it is, 0 to 100; it decides nothing.
+    """
 
     item: int
     outcome: ClaimOutcome
     why: str = ""
     files: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
+    confidence: int | None = None

@@ -64,6 +64,10 @@ class Started(Event, frozen=True, kw_only=True):
     """What the user wants agents to know."""
     commits: CommitGrouping = CommitGrouping.MADE
     """How fixes are grouped in commits, unless the workflow says it."""
+    issue_ids: tuple[str, ...] = ()
+    """The issues that a client chose: they are the items of this run, and nothing is reviewed."""
+    judges: tuple[str, ...] = ()
+    """Analyzers that look only at fixes, because the items were chosen."""
     rounds: int | None = None
     """How many rounds at most the user asked for, 0 for no fixes; None: as the workflow says."""
     threshold: int | None = None

@@ -187,8 +187,10 @@ def _attempted(run: Run, event: ev.Attempted) -> Run:
     named = {f"item {item}": session for item, session in event.sessions.items()}
     sessions = run.asking.sessions | named
     diffs = {**run.by_item.diffs, **_item_diffs(batches, event)}
+    sure = run.by_item.confidence | {each.item: each.confidence for each in event.reports}
     asking = replace(run.asking, sessions=sessions)
-    return replace(run, work=work, asking=asking, by_item=replace(run.by_item, diffs=diffs))
+    by_item = replace(run.by_item, diffs=diffs, confidence=sure)
+    return replace(run, work=work, asking=asking, by_item=by_item)
 
 
 def _item_diffs(batches: dict[int, Batch], event: ev.Attempted) -> dict[int, Diff]:

@@ -122,6 +122,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Program files that the user's settings leave out of the review."""
     unproven: dict[str, str] = {}
     """By analyzer: why its silence about agents' fixes was no proof."""
+    standing: tuple[Finding, ...] = ()
+    """What analyzers that only judge fixes report without them; not in the ledger."""
 
 
 class Landing(Struct, frozen=True, kw_only=True):
@@ -203,6 +205,8 @@ class ByItem(Struct, frozen=True, kw_only=True):
     reproductions: dict[int, ev.Reproduced] = {}
     """Private tests, never shown to a fixer."""
     scores: dict[int, Score] = {}
+    confidence: dict[int, int | None] = {}
+    """How sure the fixer said it was, 0 to 100, if it did; no proof."""
 
 
 class Run(Struct, frozen=True, kw_only=True):

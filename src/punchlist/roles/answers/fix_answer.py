@@ -12,6 +12,7 @@ from punchlist.model.finding.paths import normalize_path
 from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.roles.answers.find_json import find_answer
 from punchlist.roles.answers.item_codes import NAMES, find_entries, parse_code
+from punchlist.roles.answers.score_answer import TOP, parse_number
 
 _LISTS = ("outcomes", "results", "reports", "items", "findings", "issues", "statuses", "fixes")
 _OUTCOME = ("outcome", "status", "result", "state", "resolution", "disposition")
@@ -20,6 +21,9 @@ _WHY = tuple(
 )
 _FILES = ("files", "files_changed", "changed_files", "modified_files", "files_modified", "file")
 _TESTS = tuple("tests test test_file test_files test_path regression_test regression_tests".split())
+_SURE = "confidence"
+_SHARE = re.compile(r"0?\.\d{1,9}|1\.0{1,9}")
+_EVALUATION = ("self_evaluation", "self_review", "evaluation")
 _OUTCOME_WORDS = {
     ClaimOutcome.FIXED: """
         fixed fix done resolved solved complete completed success implemented applied
@@ -48,6 +52,7 @@ class Statement(Struct, frozen=True):
     why: str
     files: tuple[str, ...]
     tests: tuple[str, ...]
+    confidence: int | None
 
 
 class Statements(Struct, frozen=True):
@@ -118,7 +123,17 @@ def _parse_statement(part: str, entry: Entry, root: str) -> Statement:
         why = f"{odd}: {why}" if why else odd
         outcome = ClaimOutcome.DEFERRED
     files, tests = (_parse_paths(entry, names, root) for names in (_FILES, _TESTS))
-    return Statement(part, outcome, why, files, tests)
+    return Statement(part, outcome, why, files, tests, _parse_confidence(entry))
+
+
+def _parse_confidence(entry: Entry) -> int | None:
+    """Return how sure the fixer is, 0 to 100, also from a share (0.85) or a nested evaluation."""
+    inner: Entry = next((entry[n] for n in _EVALUATION if isinstance(entry.get(n), dict)), {})
+    raw = next((each[_SURE] for each in (entry, inner) if each.get(_SURE) is not None), None)
+    if isinstance(raw, str) and _SHARE.fullmatch(raw.strip()):
+        raw = float(raw)
+    number = parse_number(round(raw * 100) if isinstance(raw, float) and 0 <= raw <= 1 else raw)
+    return number if number is not None and 0 <= number <= TOP else None
 
 
 def _merge_statements(number: int, said: list[Statement]) -> ItemClaim | None:
@@ -139,6 +154,7 @@ def _merge_statements(number: int, said: list[Statement]) -> ItemClaim | None:
         "\n".join(dict.fromkeys(each.why for each in relevant if each.why)),
         _unique_paths(path for each in said for path in each.files),
         _unique_paths(path for each in said for path in each.tests),
+        min((each.confidence for each in said if each.confidence is not None), default=None),
     )
 
 

@@ -54,7 +54,9 @@ _FULL_FINDING = _object(
     line_end=int | None,
     suggested_fix=str,
 )
-_OUTCOME = _object(id=str, outcome=ClaimOutcome, explanation=str, files=[str], tests=[str])
+_OUTCOME = _object(
+    id=str, outcome=ClaimOutcome, explanation=str, files=[str], tests=[str], confidence=int
+)
 _QUESTION = _object(id=str, question=str, context=str)
 _TODO = _object(
     code=str,

@@ -16,7 +16,7 @@ _STATUS = ("status", "verdict", "outcome", "state")
 _FEEDBACK = ("feedback", "reason", "explanation", "comment", "comments", "rationale", "summary")
 _IMPROVEMENTS = ("improvements_needed", "improvements", "needed", "suggestions", "todo", "missing")
 _NUMBER = re.compile(r"([+-]?\d{1,6})(?:\.\d{1,9})?\s*(?:%|/\s*100(?:\.0+)?|points?)?")
-_TOP = 100
+TOP = 100
 SILENT = "the challenger said nothing of it"
 
 
@@ -68,21 +68,21 @@ def _read_number(entry: Entry, names: Sequence[str]) -> tuple[int | None, str]:
     raw = next((entry[name] for name in names if name in entry), None)
     if raw is None:
         return None, "no score was given"
-    number = _parse_number(raw)
+    number = parse_number(raw)
     if number is None:
         return None, f"its score {str(raw)[:40]!r} is no number"
-    if not 0 <= number <= _TOP:
-        return None, f"its score {number} is not between 0 and {_TOP}"
+    if not 0 <= number <= TOP:
+        return None, f"its score {number} is not between 0 and {TOP}"
     return number, ""
 
 
-def _parse_number(raw: object) -> int | None:
+def parse_number(raw: object) -> int | None:
     """Return a whole number, rounded down so that rounding approves nothing, or None."""
     if isinstance(raw, bool):
         return None
     if isinstance(raw, int | float):
-        return None if raw != raw or abs(raw) > _TOP**2 else int(raw // 1)  # noqa: PLR0124  # NaN differs from itself
+        return None if raw != raw or abs(raw) > TOP**2 else int(raw // 1)  # noqa: PLR0124  # NaN differs from itself
     if isinstance(raw, dict):
-        return _parse_number(raw.get("value", raw.get("score")))
+        return parse_number(raw.get("value", raw.get("score")))
     found = _NUMBER.fullmatch(raw.strip()) if isinstance(raw, str) else None
     return int(found[1]) if found else None

@@ -125,8 +125,9 @@ def build_answers(doubts: Iterable[Doubt], share: float) -> Section:
 
 def _render_answer(doubt: Doubt) -> PromptPiece:
     text = f"{doubt.question}\n{doubt.context}".strip()
-    fenced = fence_text(f"question {doubt.id}", text)
-    return PromptPiece(doubt.id, f"{fenced}\nAnswer: {clean_text(doubt.answer)}")
+    name = f"{item_code(doubt.item)}-{doubt.id.rpartition('-')[2]}"  # agents know no other codes
+    fenced = fence_text(f"question {name}", text)
+    return PromptPiece(name, f"{fenced}\nAnswer: {clean_text(doubt.answer)}")
 
 
 def build_todos(found: Mapping[int, Todo], share: float) -> Section:

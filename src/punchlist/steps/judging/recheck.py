@@ -40,6 +40,7 @@ class Recheck(Struct, frozen=True):
 
 async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
     began = world.clock()
+    run = await _add_standing(run, world)
     left = [run.work.batches[number] for number in task.batches]
     looks = _Looks(await _read_texts(left, run, world), run, world)
     unseen = [batch for batch in left if not batch.uses_agent and not _find_targets(batch, run)]
@@ -70,6 +71,15 @@ async def recheck_batches(task: Recheck, run: Run, world: World) -> Rechecked:
         hunks={number: make_hunks(patch, originals) for number, patch in formatted.items()},
         usage=Usage(seconds=world.clock() - began, checks=looks.runs),
     )
+
+
+async def _add_standing(run: Run, world: World) -> Run:
+    """Return the run with what its judges report of the tip without fixes, for the comparison."""
+    if not run.started.judges:
+        return run
+    findings, looks = await _run_analyzers((), run, world, run.started.judges)
+    reviews = {**run.reviewing.reviews, **looks}
+    return replace(run, reviewing=replace(run.reviewing, reviews=reviews, standing=tuple(findings)))
 
 
 class _Looks:
@@ -213,7 +223,8 @@ def _choose_analyzers(batches: Sequence[Batch], run: Run) -> set[str]:
     if any(batch.uses_agent for batch in batches):
         # An agent's patch may do anything: all analyzers that could review the tip look again.
         reviews = run.reviewing.reviews
-        wanted.update(name for name in run.started.reviewers if _is_complete(reviews.get(name)))
+        able = (*run.started.reviewers, *run.started.judges)
+        wanted.update(name for name in able if _is_complete(reviews.get(name)))
     return wanted
 
 

@@ -83,7 +83,8 @@ async def _find_hidden_before(
         for source in sorted({finding.source for finding in hidden}):
             found += (await world.unsuppressed[source].analyze(tree, paths)).findings
     items = (item for item in run.items.values() if item.status is not Status.FIXED)
-    return subtract_findings(found, [finding for item in items for finding in item.sighted])
+    shown = [finding for item in items for finding in item.sighted]
+    return subtract_findings(found, [*shown, *run.reviewing.standing])
 
 
 async def _look_without_comments(

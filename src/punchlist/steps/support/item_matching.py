@@ -33,7 +33,9 @@ def consolidate_findings(run: Run, change: Change, rule: MergeRule) -> Consolida
     adopted = _adopt_lost(run, lost, same)
     known = same | adopted
     known |= _match_fixed(run, known)
-    merged = group_findings(run.reviewing.fresh, rule)
+    fresh = run.reviewing.fresh
+    alone = bool(run.started.issue_ids)  # each issue that was chosen is an item
+    merged = [(finding,) for finding in fresh] if alone else group_findings(fresh, rule)
     for group in merged:
         owner = next((known[finding.id] for finding in group if finding.id in known), None)
         if owner is not None:

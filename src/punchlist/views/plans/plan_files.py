@@ -17,7 +17,6 @@ from punchlist.views.plans.plan_forms import (
     Master,
     Sheet,
     assign_steps,
-    item_code,
     make_blueprint,
     make_master,
     make_sheet,
@@ -55,7 +54,10 @@ def plan_files(
     batch, those that must be done before it begins.
     """
     plan = make_blueprint(run, batches, folder, after)
-    sheets = {sheet_name(number): encode_file(make_sheet(plan, number)) for number in plan.numbers}
+    sheets = {
+        sheet_name(plan.codes[number]): encode_file(make_sheet(plan, number))
+        for number in plan.numbers
+    }
     return {MASTER: encode_file(make_master(plan)), **sheets}
 
 
@@ -78,7 +80,7 @@ def read_plan(
     todos: dict[int, Todo] = {}
     answers: dict[str, str] = {}
     for number in step:
-        sheet, said = _read_sheet(files, number)
+        sheet, said = _read_sheet(files, plan.codes[number])
         wrong += said
         todos[number] = plan.todo(number) if sheet is None else _merge_todo(plan, number, sheet)
         answers |= _changed_answers(sheet, plan) if sheet is not None else {}
@@ -92,7 +94,7 @@ def read_plan(
 def _read_master(files: Mapping[str, bytes], plan: Blueprint) -> tuple[Master | None, list[str]]:
     """Return the master file, or None and problems: then nothing counts as taken out."""
     if MASTER not in files:
-        codes = ", ".join(map(item_code, plan.numbers[:5])) or "there are none"
+        codes = ", ".join(plan.codes[number] for number in plan.numbers[:5]) or "there are none"
         hint = f"put it back, or take single issues out of it: {codes}"
         return None, [f"{MASTER}: it is gone, so every issue stays planned as it was; {hint}"]
     master, wrong = decode_file(MASTER, files[MASTER], Master)
@@ -102,7 +104,7 @@ def _read_master(files: Mapping[str, bytes], plan: Blueprint) -> tuple[Master | 
 
 def _read_steps(master: Master, plan: Blueprint) -> tuple[dict[int, int], list[str]]:
     """Return each issue's step, by the order of steps in the file, and problems."""
-    known = {item_code(number).casefold(): number for number in plan.numbers}
+    known = {plan.codes[number].casefold(): number for number in plan.numbers}
     step: dict[int, int] = {}
     wrong: list[str] = []
     for place, each in enumerate(master.execution_steps):
@@ -120,8 +122,8 @@ def _read_steps(master: Master, plan: Blueprint) -> tuple[dict[int, int], list[s
     return step, wrong
 
 
-def _read_sheet(files: Mapping[str, bytes], number: int) -> tuple[Sheet | None, list[str]]:
-    name, code = sheet_name(number), item_code(number)
+def _read_sheet(files: Mapping[str, bytes], code: str) -> tuple[Sheet | None, list[str]]:
+    name = sheet_name(code)
     remedy = f"its plan stays as it was until that is put right, or {code} is taken out of {MASTER}"
     if name not in files:
         return None, [f"{name}: it is gone; {remedy}"]
@@ -178,7 +180,7 @@ def _changed_answers(sheet: Sheet, plan: Blueprint) -> dict[str, str]:
 
 def _find_strays(files: Mapping[str, bytes], plan: Blueprint, step: Iterable[int]) -> Iterator[str]:
     """Yield problems for sheets of issues that are not planned."""
-    ours = {MASTER, *(sheet_name(number) for number in (*plan.numbers, *step))}
+    ours = {MASTER, *(sheet_name(plan.codes[number]) for number in (*plan.numbers, *step))}
     for name in sorted(files):
         if name.startswith("fix_todo_") and name not in ours:
             hint = "issues are found by reviewers, not added here"

@@ -20,8 +20,20 @@ def item_code(number: int) -> str:
     return f"F{number:03}"
 
 
-def sheet_name(number: int) -> str:
-    return f"fix_todo_{item_code(number)}.json"
+def issue_code(run: Run, number: int) -> str:
+    """Return the code of an item as the client that chose it has it, else punchlist's (F007)."""
+    own = run.items[number].lead.issue_code if run.started.issue_ids else ""
+    return own or item_code(number)
+
+
+def issue_id(run: Run, number: int) -> str:
+    """Return the id of an item as the client that chose it has it, else its fingerprint."""
+    item = run.items[number]
+    return item.lead.label if run.started.issue_ids else item.fingerprint
+
+
+def sheet_name(code: str) -> str:
+    return f"fix_todo_{code}.json"
 
 
 class Blueprint(Struct, frozen=True, kw_only=True):
@@ -36,6 +48,9 @@ class Blueprint(Struct, frozen=True, kw_only=True):
     doubts: tuple[Doubt, ...] = ()
     after: Mapping[int, tuple[int, ...]] = {}
     """By batch: those whose work must be done before it begins."""
+    codes: Mapping[int, str] = {}
+    ids: Mapping[int, str] = {}
+    """By item: its code and id as the client that chose it has them, else punchlist's."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -54,15 +69,19 @@ def make_blueprint(
     after: Mapping[int, tuple[int, ...]] | None = None,
 ) -> Blueprint:
     """Collect what a run knows of the items in these batches."""
+    known = tuple(batches)
+    numbers = dict.fromkeys(n for batch in known for n in batch.items if n in run.items)
     return Blueprint(
         run=run.id,
         branch=run.landing.branch,
         folder=folder,
-        batches=tuple(batches),
+        batches=known,
         items=run.items,
         todos=run.by_item.todos,
         doubts=tuple(run.asking.doubts.values()),
         after=after or {},
+        codes={number: issue_code(run, number) for number in numbers},
+        ids={number: issue_id(run, number) for number in numbers},
     )
 
 
@@ -162,7 +181,8 @@ def _make_step(
     plan: Blueprint, step: int, numbers: Sequence[int], known: Mapping[int, int]
 ) -> Step:
     folder = PurePosixPath(plan.folder)
-    issues = tuple(Issue(item_code(number), str(folder / sheet_name(number))) for number in numbers)
+    codes = (plan.codes[number] for number in numbers)
+    issues = tuple(Issue(code, str(folder / sheet_name(code))) for code in codes)
     return Step(step, _step_reason(plan, step, numbers, known), issues)
 
 
@@ -188,8 +208,8 @@ def make_sheet(plan: Blueprint, number: int) -> Sheet:
     item, todo = plan.items[number], plan.todo(number)
     found = item.current
     return Sheet(
-        issue_code=item_code(number),
-        issue_id=item.fingerprint,
+        issue_code=plan.codes[number],
+        issue_id=plan.ids[number],
         file=found.spot.path,
         line=found.spot.line,
         title=found.title,

@@ -7,14 +7,14 @@ from litestar.params import JSONBody, PathParameter
 from punchlist.app.shown_plan import ShownPlan, change_plan, load_plan
 from punchlist.model.ledger.run import Run
 from punchlist.views.plans.plan_forms import Master, Sheet
-from punchlist.web.api.fix_sessions.schemas import MASTER_PATH, Plan
+from punchlist.web.api.fix_sessions.schemas import CODE, MASTER_PATH, Plan
 from punchlist.web.api.routes import App, put_route, read_route
 from punchlist.web.api.runs import RunId
 from punchlist.web.api.views import name_state
 from punchlist.web.problem import Refused
 from punchlist.web.state import WebSession
 
-Code = Annotated[str, PathParameter(pattern=r"^F[0-9]{3,9}$", description="The issue's code.")]
+Code = Annotated[str, PathParameter(pattern=f"^{CODE}$", description="The issue's code.")]
 
 
 @read_route("/fix/{session_id:str}/plan", "The plan of a session, as its files have it")
@@ -55,6 +55,7 @@ def plan_part(app: WebSession, run: Run) -> Plan:
         master_todo=plan.master,
         todos=plan.sheets,
         problems=plan.problems,
+        issue_ids=run.started.issue_ids,
     )
 
 

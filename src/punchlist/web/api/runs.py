@@ -11,9 +11,11 @@ from punchlist.app.after.apply import apply_branch
 from punchlist.app.after.dismissals import ItemSelection
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.start.request import Request
+from punchlist.errors import UsageError
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
+from punchlist.settings import load_settings
 from punchlist.web.api.routes import AnyRequest, App, post_route, read_route, require_visitor
 from punchlist.web.api.views import run_line, run_part
 from punchlist.web.problem import Refused
@@ -29,7 +31,9 @@ from punchlist.web.schemas import (
     Starting,
 )
 from punchlist.web.state import RunRequest, WebSession
-from punchlist.workflow.loader import builtin_names
+from punchlist.workflow.adjust import adjust_workflow
+from punchlist.workflow.language import Workflow
+from punchlist.workflow.loader import builtin_names, load_workflow
 
 KEY = Annotated[
     str | None,
@@ -166,9 +170,20 @@ def _make_request(app: WebSession, data: Starting, role: Role) -> Request:
         raise Refused(
             400, "a path must stay inside of the repository", "name files and folders from the root"
         )
+    if data.rounds is not None or data.threshold is not None:
+        usual = load_settings(None, app.options.flags).settings.workflow
+        adjust(load_workflow(data.workflow or usual), data.rounds, data.threshold)
     findings = app.store_findings(data.findings)
     fields = {**asdict(data), "findings": findings, "allow_checks": data.allow_checks or None}
     return msgspec.convert(fields, Request)
+
+
+def adjust(workflow: Workflow, rounds: int | None, threshold: int | None) -> Workflow:
+    """Return the workflow with these values; refuse with 422 what is out of range or not there."""
+    try:
+        return adjust_workflow(workflow, rounds=rounds, threshold=threshold)
+    except UsageError as error:
+        raise Refused(422, str(error), error.hint) from error
 
 
 def _limit_settings(data: Starting) -> dict[str, str]:

@@ -7,6 +7,7 @@ from punchlist.model.item.item import Item
 from punchlist.model.ledger.run import Run
 from punchlist.views import run_line as views
 from punchlist.views.item_list import ItemFilter, filter_items
+from punchlist.views.plans.plan_forms import issue_code, issue_id
 from punchlist.views.run_state import State
 from punchlist.views.summary import summarize_run
 from punchlist.web.schemas import ItemLine, ItemPage, RunLine, RunPart
@@ -73,4 +74,8 @@ def _item_line(item: Item, run: Run) -> ItemLine:
         tries=item.tries,
         commit=item.commit,
         issue=item.issue,
+        issue_id=issue_id(run, item.number),
+        issue_code=issue_code(run, item.number),
+        category=item.lead.category,
+        confidence=run.by_item.confidence.get(item.number),
     )

@@ -1,5 +1,6 @@
 """A run as a fix session: events for each line of the ledger, issue by issue."""
 
+import re
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -15,12 +16,14 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
-from punchlist.views.plans.plan_forms import assign_steps, item_code, make_blueprint
+from punchlist.views.plans.plan_forms import assign_steps, issue_code, issue_id, make_blueprint
 from punchlist.web.sse.frames import Position, encode_sse
 
 STREAMING = "fix_issue_streaming"
 ERROR = "fix_session_error"
 _SESSIONS = 16
+_FIXING = re.compile(r" fixer (\d+)")
+"""The end of a label: the batch that the call works on."""
 
 
 class FixEvent(Struct, frozen=True):
@@ -59,6 +62,7 @@ def _make_events(run: Run, event: ev.AnyEvent) -> Iterator[FixEvent]:
                 branch_name=run.landing.branch,
                 workflow=event.workflow_name,
                 agents=event.crew,
+                issue_ids=event.issue_ids,
             )
         case ev.Challenged():
             yield _challenge_event(run, event)
@@ -75,6 +79,29 @@ def _event(run: Run, name: str, **data: Any) -> FixEvent:
     return FixEvent(name, {"session_id": run.id, **data})
 
 
+def name_issues(run: Run, numbers: Iterable[int]) -> dict[str, Any]:
+    """Return the codes of these items, and their ids by code."""
+    known = sorted(number for number in numbers if number in run.items)
+    ids = {issue_code(run, number): issue_id(run, number) for number in known}
+    return {"issues": list(ids), "issue_ids": ids}
+
+
+def _name_issue(run: Run, number: int) -> dict[str, Any]:
+    return {"issue_id": issue_id(run, number), "issue_code": issue_code(run, number)}
+
+
+def name_output(run: Run, label: str) -> dict[str, Any]:
+    """Return which issues a piece of agents' output is about: those of its batch, else all that
+    are not ended; `issue_id` and `issue_code` if it is one.
+    """
+    call = _FIXING.search(label)
+    batch = run.work.batches.get(int(call[1])) if call else None
+    numbers = batch.items if batch else [item.number for item in run.left]
+    named = name_issues(run, numbers)
+    ((code, id_),) = named["issue_ids"].items() if len(named["issues"]) == 1 else (("", ""),)
+    return {"issue_code": code, "issue_id": id_, **named}
+
+
 def make_error(run: Run, reason: str, message: str, next_: str) -> FixEvent:
     return _event(run, ERROR, code=reason, message=message, next=next_)
 
@@ -87,9 +114,9 @@ def _end_verb(progress: FixProgress, run: Run, verb: str) -> Step:
         return _advance_steps(replace(progress, tried=everything), run)
     waiting = run.find_items(Status.CLAIMED)
     if verb == "verify" and "challenger" in run.started.crew and waiting:
-        codes = sorted(item_code(item.number) for item in waiting)
+        named = name_issues(run, (item.number for item in waiting))
         round_ = run.position.round
-        return progress, [_event(run, "fix_challenger_evaluating", round=round_, issues=codes)]
+        return progress, [_event(run, "fix_challenger_evaluating", round=round_, **named)]
     return progress, []
 
 
@@ -136,19 +163,21 @@ def _step_started(progress: FixProgress, run: Run) -> FixEvent:
         step=progress.current,
         total_steps=len(progress.steps),
         round=run.position.round,
-        issues=[item_code(number) for number in progress.steps[progress.current - 1]],
+        **name_issues(run, progress.steps[progress.current - 1]),
     )
 
 
 def _step_completed(progress: FixProgress, run: Run) -> FixEvent:
     numbers = progress.steps[progress.current - 1]
-    items = (run.items[number] for number in numbers if number in run.items)
+    items = [run.items[number] for number in numbers if number in run.items]
     return _event(
         run,
         "fix_step_completed",
         step=progress.current,
         round=run.position.round,
-        issues={item_code(item.number): item.status.value for item in items},
+        issue_ids=name_issues(run, (item.number for item in items))["issue_ids"],
+        issues={issue_code(run, item.number): item.status.value for item in items},
+        confidence={issue_code(run, each): run.by_item.confidence.get(each) for each in numbers},
     )
 
 
@@ -158,7 +187,10 @@ def _challenge_event(run: Run, event: ev.Challenged) -> FixEvent:
         "fix_challenger_result",
         round=run.position.round,
         threshold=event.threshold,
-        issues={item_code(each.item): _score(each, event.threshold) for each in event.scores},
+        issues={
+            issue_code(run, each.item): _name_issue(run, each.item) | _score(each, event.threshold)
+            for each in event.scores
+        },
         failed=event.failed,
     )
 
@@ -179,8 +211,12 @@ def _score(score: Score, threshold: int) -> dict[str, Any]:
 
 def _end_event(run: Run, event: ev.Ended) -> FixEvent:
     issues = {
-        item_code(item.number): {
+        issue_code(run, item.number): {
+            **_name_issue(run, item.number),
+            "title": item.lead.title,
+            "category": item.lead.category,
             "status": item.status.value,
+            "confidence": run.by_item.confidence.get(item.number),
             "commit": item.commit,
             "issue": item.issue,
         }

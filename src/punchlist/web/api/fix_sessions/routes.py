@@ -12,8 +12,8 @@ from punchlist.app.shown_plan import load_plan
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.steps.plan import GO
-from punchlist.views.plans.plan_forms import item_code
-from punchlist.web.api.fix_sessions.request import make_request
+from punchlist.views.plans.plan_forms import issue_code, issue_id
+from punchlist.web.api.fix_sessions.request import make_request, require_same_session
 from punchlist.web.api.fix_sessions.schemas import (
     MASTER_PATH,
     Clarified,
@@ -41,7 +41,7 @@ from punchlist.web.api.views import name_state
 from punchlist.web.problem import Refused
 from punchlist.web.sse.follow import Subscription, parse_position
 from punchlist.web.sse.frames import Position, encode_sse
-from punchlist.web.sse.stories import ERROR, STREAMING, make_error
+from punchlist.web.sse.stories import ERROR, STREAMING, make_error, name_output
 from punchlist.web.state import RunRequest, WebSession
 
 _log = logging.getLogger("punchlist")
@@ -102,6 +102,7 @@ async def start_fix(
     after = parse_position(last_event_id)
     if data.clarify_session_id:
         run = require_run(app, data.clarify_session_id, app.find_repository(data.repository_id))
+        require_same_session(run, data)
         await _start_fixing(app, run, require_visitor(request).shown, joined=bool(last_event_id))
     else:
         run = await _begin_session(app, data, "start", key, require_visitor(request).role)
@@ -141,6 +142,7 @@ def _refuse_driven(app: WebSession, run: Run) -> None:
 
 def _require_idle(app: WebSession, data: Session, session: str) -> Run:
     run = require_run(app, session, app.find_repository(data.repository_id))
+    require_same_session(run, data)
     _refuse_driven(app, run)
     return run
 
@@ -210,7 +212,7 @@ def _make_stream(app: WebSession, session: str, after: Position, request: AnyReq
         source=app.stories,
         after=after,
         over=end_frame,
-        encode=app.output_encoder(STREAMING),
+        encode=app.output_encoder(STREAMING, lambda label: name_output(app.load(session), label)),
         admitted=access_checker(request),
     )
     return make_stream(app, reader)
@@ -233,16 +235,18 @@ def _final_frame(app: WebSession, run: Run) -> bytes:
 
 
 def _make_answer(app: WebSession, run: Run) -> Clarified:
-    by_issue: dict[str, list[OpenQuestion]] = {}
+    by_issue: dict[int, list[OpenQuestion]] = {}
     for doubt in run.unanswered:
         question = OpenQuestion(doubt.id, doubt.question, doubt.context)
-        by_issue.setdefault(item_code(doubt.item), []).append(question)
+        by_issue.setdefault(doubt.item, []).append(question)
     return Clarified(
         session_id=run.id,
         has_questions=bool(by_issue),
         questions_by_issue=tuple(
-            IssueQuestions(code, tuple(questions)) for code, questions in by_issue.items()
+            IssueQuestions(issue_code(run, number), tuple(questions), issue_id(run, number))
+            for number, questions in by_issue.items()
         ),
+        issue_ids=run.started.issue_ids,
         ready_to_plan=run.waiting_for is not None and not run.unanswered,
         state=name_state(app.run_state(run), interrupted=run.interrupted),
         message=app.explain_state(run),
