@@ -46,8 +46,9 @@ def test_a_reviewer_who_failed_has_found_nothing_clean_and_is_asked_again(bench)
 def test_where_nobody_can_review_a_person_is_asked_and_told_so(bench):
     bench.play({"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}})
     run = bench.run("converge")
-    assert run.waiting_for.question.startswith(
-        "After 3 rounds 0 must-fix items are open. Not reviewed to the end: adversarial:"
+    assert "- Critical: 0\n- Important: 0\n- Minor: 0\n" in run.waiting_for.question
+    assert (
+        "Not reviewed to the end: adversarial: robot: quota exceeded." in run.waiting_for.question
     )
     assert bench.answer("b").ended == "incomplete", "nobody's word makes a review of it"
 
@@ -85,6 +86,12 @@ def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):
     assert not run.blind
 
 
+def document(bench, number: int) -> str:
+    """The findings document of a round."""
+    (found,) = bench.artifacts().glob(f"docs/progress/story-*-round-{number}.md")
+    return found.read_text()
+
+
 def stuck(bench):
     """Fewer faults each round, and one that nobody fixes."""
     left = "the owner of the data has to decide"
@@ -103,7 +110,7 @@ def stuck(bench):
 def test_after_three_rounds_a_person_is_asked(bench):
     run = stuck(bench)
     assert run.waiting_for is not None
-    assert "After 3 rounds" in run.waiting_for.question
+    assert "After 3 review rounds" in run.waiting_for.question
     assert list(run.waiting_for.choices) == ["a", "b", "c"]
     assert [role for _, role in bench.calls].count("fixer") == 2, (
         "two fix attempts before anybody is asked"
@@ -137,7 +144,7 @@ def test_c_grants_one_more_round_up_to_five_in_all(bench):
     for rounds in (4, 5):
         assert "c" in run.waiting_for.choices
         run = bench.answer("c")
-        assert f"After {rounds} rounds" in run.waiting_for.question
+        assert f"After {rounds} review rounds" in run.waiting_for.question
     assert list(run.waiting_for.choices) == ["a", "b"]
     assert [role for _, role in bench.calls].count("adversarial") == 5
     assert bench.answer("a").ended == "leftovers"
@@ -150,6 +157,12 @@ def test_a_loop_that_does_not_converge_stops_early_and_says_why(bench):
     )
     run = bench.run("converge")
     assert "(churning: no fewer items in 2 rounds)" in run.waiting_for.question
+    for rounds, choices in ((4, ["a", "b", "c"]), (5, ["a", "b"])):
+        run = bench.answer("c")
+        assert f"After {rounds} review rounds, issues remain:" in run.waiting_for.question
+        assert "(churning:" in run.waiting_for.question
+        assert list(run.waiting_for.choices) == choices
+    assert [role for _, role in bench.calls].count("fixer") == 4
     assert bench.answer("a").ended == "leftovers"
 
 
@@ -162,16 +175,30 @@ def test_a_fixer_that_calls_everything_blocked_does_not_end_the_loop(bench, excu
         fresh("mean", "page"), fixer(fix("mean", "blocked", excuse), fix("page", "blocked", excuse))
     )
     run = bench.run("converge")
-    assert run.waiting_for.question.startswith("After 2 rounds 2 must-fix items are open.")
+    assert [role for _, role in bench.calls] == [*["adversarial", "fixer"] * 2, "adversarial"], (
+        "must-fix findings before round 3 go to the fixer again, whatever it said of them"
+    )
+    assert run.waiting_for.question.startswith("After 3 review rounds, issues remain:")
     assert f"The fixer calls 2 of them blocked, for example: {excuse}." in run.waiting_for.question
     assert not run.ended
 
 
+def test_what_a_later_reviewer_overlooks_is_in_the_document_and_keeps_the_loop_going(bench):
+    """The fixer did not fix it, and no reviewer after the first speaks of it."""
+    bench.play(fresh("mean", "page", times=1), fresh(), fixer(fix("mean", "deferred", "later")))
+    run = bench.run("converge")
+    last = document(bench, 3)
+    assert "- **Critical:** 1\n- **Important:** 1\n- **Minor:** 0\n" in last
+    assert last.count("**History:** reported in an earlier round") == 2
+    assert "- Critical: 1\n- Important: 1\n- Minor: 0" in run.waiting_for.question
+    assert len(run.position.rounds) == 2, "two rounds are over, the third waits for an answer"
+
+
 def test_one_more_round_tries_what_was_called_blocked_once_more(bench):
     bench.play(
-        fresh("mean", times=2),
+        fresh("mean", times=3),
         fresh(),
-        fixer(fix("mean", "blocked", "would take too long"), times=1),
+        fixer(fix("mean", "blocked", "would take too long"), times=2),
         fixer(fix("mean")),
     )
     bench.run("converge")

@@ -85,11 +85,11 @@ def test_it_has_the_known_form_and_path():
     name, content = findings_document(run_of(reviewed(finding(), *others)), 1, "2.3")
     assert name == "docs/progress/story-2.3-review-findings-round-1.md"
     assert (
-        content.decode().replace("  \n", "\n")
+        content.decode()
         == """\
 # Story 2.3 Code Review Findings - Round 1
 
-**Reviewer:** claude as adversarial, fresh context
+**Reviewer:** claude as adversarial (Fresh Context)
 **Date:** 2026-03-01 09:00
 **Branch:** punchlist/r1
 

@@ -153,7 +153,7 @@ def _render_questions(run: Run) -> "Iterator[RenderableType]":
     question = run.waiting_for
     if question is not None:
         yield render_heading("The run asks")
-        yield indent_text(question.question)
+        yield from map(indent_text, question.question.splitlines())
         choices = question.choices.items()
         yield render_commands(
             {f"punchlist answer {run.id} {choice}": text for choice, text in choices}
