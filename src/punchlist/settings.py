@@ -94,6 +94,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     `auto` (tools' fixes by rule, each of an agent's alone), or `made` (as they were proven).
     Except with `made`, fixes of the same lines always share one.
     """
+    documents: str = ""
+    """A folder of the checkout, from its root, where each round's findings document is written as
+    well, for example `docs/progress`. It is never committed.
+    """
     limits: LimitSettings = LimitSettings()
     protect: ProtectSettings = ProtectSettings()
     track: TrackSettings = TrackSettings()

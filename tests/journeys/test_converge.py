@@ -69,6 +69,32 @@ def test_every_round_has_a_findings_document_in_the_known_format(bench):
     assert len(watch.of(Reported)) == 3
 
 
+def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
+    """Agents that are not told the story have no line to play, and fail."""
+    told = "This is about Story 2.3: Cart totals\nBranch: feature\nBase branch: main"
+    bench.play(
+        *(fresh("mean", "page", prompt=f"{told}\nRound: {n}", times=1) for n in (1, 2, 3)),
+        fixer(fix("page"), fix("mean", "deferred", "later"), prompt=told),
+    )
+    run = bench.run("converge", story="2.3", title="Cart totals", flags={"documents": "./docs/x/"})
+    assert not run.blind
+    assert run.waiting_for.question.startswith("Story 2.3: Cart totals: review blocked\nAfter 3")
+    message = bench.repo.git("log", "-1", "--format=%B", run.landing.branch)
+    assert "Story: 2.3 Cart totals\n" in message
+    names = [f"docs/x/story-2.3-review-findings-round-{n}.md" for n in (1, 2, 3)]
+    assert list(run.filing.placed) == names
+    texts = [(bench.repo.root / name).read_text() for name in names]
+    assert texts[0].startswith(
+        "# Story 2.3 Code Review Findings - Round 1\n\n**Story:** Cart totals\n**Reviewer:** robot"
+    )
+    assert "\n**Branch:** feature\n" in texts[0]
+    assert f"Findings document: {names[2]}\n" in run.waiting_for.question
+    assert texts[2] == document(bench, 3)
+    assert bench.repo.git("status", "--porcelain", "-uall").split()[::2] == ["??"] * 3
+    assert bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch, "docs") == ""
+    assert bench.answer("b").ended
+
+
 def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):
     """A reviewer whose prompt had anything of the fixer's words or of the first review in it would say so and fail."""
     told = {"fail": {"text": "I was told", "trouble": "other"}}

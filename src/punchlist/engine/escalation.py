@@ -28,6 +28,8 @@ def ask_user(at: PendingDecision, run: Run, unsettled: Sequence[Item], reason: s
 
 def _render_counts(round_: int, run: Run) -> Iterator[str]:
     count = Counter(entry.finding.severity for entry in list_findings(run, round_))
+    story = run.started.story
+    yield from [f"{story.label}: review blocked"] if story.id else ()
     left = "issues remain" if count else "the review is not complete"
     yield f"After {pluralize(round_, 'review round')}, {left}:"
     yield from (f"- {LEVELS[severity]}: {count[severity]}" for severity in Severity)

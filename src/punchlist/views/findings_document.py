@@ -17,6 +17,8 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.safe_text import safe_text
 
 FOLDER = "docs/progress"
+HEADING = "Code Review Findings - Round"
+"""What the first line of every findings document holds."""
 LEVELS = {Severity.CRITICAL: "Critical", Severity.MAJOR: "Important", Severity.MINOR: "Minor"}
 """What a findings document calls the severities."""
 _SECTIONS = {
@@ -41,18 +43,19 @@ class RoundEntry(Struct, frozen=True):
 
 
 def findings_document(run: Run, round_: int, story: str = "") -> tuple[str, bytes]:
-    """Return the file's name below the run's folder, and its content. `story`: what the review is
-    about, the run's id by default.
+    """Return the file's name below the run's folder, and its content. `story`: the id of what the
+    review is about, by default the run's story, or the run itself.
     """
-    about = story or run.id
+    about = story or run.started.story.id or run.id
     name = f"{FOLDER}/story-{_make_slug(about)}-review-findings-round-{round_}.md"
     return name, "\n\n".join(_render_parts(run, round_, about)).encode("utf-8", "replace") + b"\n"
 
 
 def document_path(run: Run) -> str:
-    """Return where the present round's document is, or '' if the workflow writes none."""
+    """Return where the user finds the present round's document, or '' if there is none."""
     ending = f"-review-findings-round-{run.position.round}.md"
-    return next((path for path in reversed(run.filing.artifacts) if path.endswith(ending)), "")
+    paths = (*run.filing.placed, *run.filing.artifacts)
+    return next((path for path in paths if path.endswith(ending)), "")
 
 
 def list_findings(run: Run, round_: int) -> list[RoundEntry]:
@@ -87,7 +90,7 @@ def _render_parts(run: Run, round_: int, story: str) -> Iterator[str]:
     times = [past.at for past in pasts if isinstance(past.event, Reviewed)]
     reviews, entries = _find_reviews(run, round_), list_findings(run, round_)
     gaps = list(_find_gaps(reviews))
-    title = f"# Story {_one_line(story)} Code Review Findings - Round {round_}"
+    title = f"# Story {_one_line(story)} {HEADING} {round_}"
     yield _render_head(run, max(times, default=run.last_at), reviews, title)
     number = 1
     for severity, heading in _SECTIONS.items():
@@ -109,13 +112,15 @@ def _render_head(run: Run, when: float, reviews: Sequence[Reviewed], title: str)
         f"{review.agent} as {review.reviewer} (Fresh Context)" if review.agent else review.reviewer
         for review in reviews
     ]
+    story = run.started.story
     return "\n".join(
         (
             title,
             "",
+            *([f"**Story:** {_one_line(story.title)}"] if story.title else ()),
             f"**Reviewer:** {_one_line('; '.join(who)) or 'none'}",
             f"**Date:** {datetime.fromtimestamp(when, UTC).strftime('%Y-%m-%d %H:%M')}",
-            f"**Branch:** {_one_line(run.landing.branch)}",
+            f"**Branch:** {_one_line(run.started.change.branch or run.landing.branch)}",
         )
     )
 

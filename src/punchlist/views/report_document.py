@@ -16,6 +16,7 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import LatestReview, Question, Round, Run
+from punchlist.model.ledger.story import Story
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.hunk import Diff
@@ -44,6 +45,10 @@ class ReportedRun(Struct, frozen=True, kw_only=True):
     interrupted: bool
     entries: int
     """Length of the ledger this report is made of."""
+    story: Story = Story()
+    """The story that the review is about, with `id` and `title`, if the user named one."""
+    documents: tuple[str, ...] = ()
+    """Findings documents in the user's checkout, by their path from its root."""
 
 
 class ItemPart(Struct, frozen=True, kw_only=True):
@@ -160,6 +165,8 @@ def _describe_run(run: Run) -> ReportedRun:
         halted=run.halted,
         interrupted=run.interrupted,
         entries=run.seq,
+        story=started.story,
+        documents=run.filing.placed,
     )
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from punchlist._version import __version__
 from punchlist.model.checks.check import Check
 from punchlist.model.ledger.events import Started
+from punchlist.model.ledger.story import Story
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.settings import LoadedSettings, encode_settings
 from punchlist.workflow.language import Workflow
@@ -28,6 +29,10 @@ class Request(Struct, frozen=True, kw_only=True):
     """Files that say what the change is meant to do."""
     notes: str = ""
     """What agents are told about this run."""
+    story: str = ""
+    """The id of the story that the review is about, in the user's own tracker."""
+    title: str = ""
+    """The story's title."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -53,6 +58,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """Fallback agents that are not installed, with the line that installs each."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
+    story: Story = Story()
+    documents_folder: str = ""
 
     def started(self, repository: str) -> Started:
         """Return the first event of the run, without what is known only when it begins."""
@@ -73,6 +80,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
             specification=self.specification,
             notes=self.user_notes,
             commits=self.loaded.settings.commits,
+            story=self.story,
+            documents_folder=self.documents_folder,
         )
 
     def fingerprint(self, repository: str) -> str:
@@ -86,5 +95,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
             sorted(self.documents.values()),
             self.workflow.text,
             sorted(self.crew.items()),
+            *((self.story.id,) if self.story.id else ()),
         )
         return sha256(msgspec.json.encode(parts)).hexdigest()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from punchlist.cli.show.caveats import render_caveats
 from punchlist.cli.show.layout import indent_text, render_commands, render_heading
 from punchlist.cli.show.leftovers import render_unresolved
-from punchlist.cli.show.words import shorten_path
+from punchlist.cli.show.words import one_line, shorten_path
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
@@ -57,7 +57,8 @@ def _render_title(run: Run, *, driven: bool) -> "Text":
     if run.ended:
         verdict, style = ": ".join(OUTCOME_WORDS[summary.outcome]), _STYLES[summary.outcome]
     name = (f"Run {run.id}", "bold")
-    about = f" · {run.started.workflow_name} · {format_duration(run.active)} · "
+    story = f" · {one_line(run.started.story.label)}" if run.started.story.id else ""
+    about = f"{story} · {run.started.workflow_name} · {format_duration(run.active)} · "
     broken = "".join(f"{gap.what}: {gap.why}\n" for gap in broken_checks(run))
     said = f"\n{summary.headline}\n"
     return Text.assemble("\n", name, about, (verdict, style), said, (broken, "bold yellow"))

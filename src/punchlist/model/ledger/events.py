@@ -15,6 +15,7 @@ from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.earlier_runs import Debt, Dismissal
+from punchlist.model.ledger.story import Story
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.hunk import Hunk
 from punchlist.model.patch.patch import Patch
@@ -64,6 +65,10 @@ class Started(Event, frozen=True, kw_only=True):
     """What the user wants agents to know."""
     commits: CommitGrouping = CommitGrouping.MADE
     """How fixes are grouped in commits, unless the workflow says it."""
+    story: Story = Story()
+    """What the review is about."""
+    documents_folder: str = ""
+    """The folder of the checkout where findings documents are written as well."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -339,6 +344,8 @@ class Reported(Event, frozen=True, kw_only=True):
 
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
+    placed: tuple[str, ...] = ()
+    """Findings documents in the user's checkout, by their path from its root."""
 
 
 class Dismissed(Event, frozen=True, kw_only=True):
