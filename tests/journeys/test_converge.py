@@ -1,8 +1,11 @@
 """converge: a fresh reviewer each round, a findings document each round, three rounds, then a person; five at most."""
 
+import json
+from pathlib import Path
+
 import pytest
 from watching import Watch
-from workbench import FAULTS, fix, fixer, review
+from workbench import FAULTS, finding, fix, fixer, review
 
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
@@ -67,6 +70,28 @@ def test_every_round_has_a_findings_document_in_the_known_format(bench):
     assert "**Total findings:** 2" in text
     FindingsDocument.open(documents[0])
     assert len(watch.of(Reported)) == 3
+
+
+def test_the_impact_of_a_finding_is_a_field_of_its_own_everywhere(bench):
+    """A fixer that is not told the impact has no line to play."""
+    why = "a shop without prices cannot open"
+    found = {"findings": [finding("mean", impact=why)], "summary": "looked"}
+    bench.play(
+        {"role": "adversarial", "prompt": '"impact": "why it matters', "answer": found},
+        fixer(fix("mean", "deferred", "later"), prompt=f"impact: {why}"),
+    )
+    bench.run("converge")
+    assert f"   - **Problem:** mean() fails for no prices.\n   - **Impact:** {why}\n" in document(
+        bench, 1
+    )
+    run = bench.answer("a")
+    lead = run.items[1].lead
+    assert (lead.impact, why in lead.detail) == (why, False)
+    assert f"Impact: {why}" in Path(run.items[1].issue).read_text()
+    report = json.loads((bench.artifacts() / "report.json").read_text())
+    assert report["items"][0]["findings"][0]["impact"] == why
+    for name in ("report.md", "report.html", "report.sarif"):
+        assert why in (bench.artifacts() / name).read_text(), name
 
 
 def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):

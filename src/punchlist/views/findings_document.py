@@ -30,7 +30,6 @@ _LEFT = (*ACTIONABLE, Status.BLOCKED)
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_STORY = 80
 _PLAIN_PATH = re.compile(r"[\w./+@-]*[\w/]")
-_IMPACT = "Impact: "
 _EARLIER = "reported in an earlier round, not in this one; no fix of it landed"
 _EMPHASIS = ("*", "_", ":", "[")
 
@@ -138,13 +137,12 @@ def _render_entry(number: int, entry: RoundEntry) -> str:
 
 
 def _render_fields(finding: Finding) -> Iterator[str]:
-    problem, impact = _split_impact(finding)
     title = _one_line(finding.title)
     if title.startswith(_EMPHASIS) or title.endswith("**"):
         yield f"- **Title:** {title}"
     yield from _render_place(finding)
-    yield from _render_bullet("Problem", problem)
-    yield from _render_bullet("Impact", impact)
+    yield from _render_bullet("Problem", finding.detail if finding.detail.strip() else title)
+    yield from _render_bullet("Impact", finding.impact)
     yield from _render_bullet("Fix", _describe_fix(finding))
     yield from _render_bullet("Rule", _one_line(finding.rule))
     yield from _render_bullet("ID", _one_line(finding.label))
@@ -169,14 +167,6 @@ def _render_place(finding: Finding) -> Iterator[str]:
     yield f"- **File:** {safe_text(path)}"
     if lines:
         yield f"- **Line:** {lines}"
-
-
-def _split_impact(finding: Finding) -> tuple[str, str]:
-    """Return the problem, and the impact if it was given apart."""
-    before, marker, impact = finding.detail.rpartition(_IMPACT)
-    apart = marker and impact.strip() and (not before.strip() or before.endswith("\n\n"))
-    problem, why = (before, impact) if apart else (finding.detail, "")
-    return problem if problem.strip() else _one_line(finding.title), why
 
 
 def _describe_fix(finding: Finding) -> str:

@@ -64,6 +64,8 @@ def _render_finding(item: Item) -> str:
     for finding in item.sighted[:4]:
         if finding.detail and finding.detail != lead.title:
             lines.append(f"detail: {shorten_text(finding.detail, _DETAIL)}")
+        if finding.impact:
+            lines.append(f"impact: {shorten_text(finding.impact, _CODE)}")
         if finding.suggestion:
             lines.append(f"suggested: {shorten_text(finding.suggestion, _CODE)}")
     if lead.code:
