@@ -11,6 +11,7 @@ from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.ledger.events import Reported, Reviewed
+from punchlist.views.summary import summarize_run
 
 ORDER = {1: "page", 2: "cheapest", 3: "initials"}
 """What is fixed in which round."""
@@ -174,6 +175,7 @@ def test_a_blocks_what_is_open(bench):
     stuck(bench)
     run = bench.answer("a")
     assert run.ended == "leftovers"
+    assert "The review is blocked, for pat to fix by hand;" in summarize_run(run).headline
     assert all(item.status in (Status.FILED, Status.FIXED) for item in run.items.values())
     assert any(
         "blocked after 3 rounds" in attempt.why

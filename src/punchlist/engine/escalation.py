@@ -10,15 +10,16 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import Question, Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.findings_document import LEVELS, document_path, list_findings
+from punchlist.views.item_words import ACCEPT, ACCEPTED
 
-_BLOCK, _ACCEPT = "a", "b"
+_BLOCK = "a"
 
 
 def ask_user(at: PendingDecision, run: Run, unsettled: Sequence[Item], reason: str) -> ev.Asked:
     """Return the question, with the counts of the round's findings document and its path."""
     choices = {
         _BLOCK: "manual review and fix: the open items are blocked, and the run ends",
-        _ACCEPT: "accept the findings (not recommended): the open items are dismissed on your word",
+        ACCEPT: "accept the findings (not recommended): the open items are dismissed on your word",
     }
     if at.left > 0:
         choices[MORE] = f"continue with 1 more review round ({at.left} can still be granted)"
@@ -50,11 +51,11 @@ def _render_reasons(run: Run, unsettled: Sequence[Item], reason: str) -> Iterato
 
 def apply_answer(at: PendingDecision, question: Question, run: Run) -> ev.RoundEnded:
     """Return the end of the loop: all open items are blocked, or dismissed on the user's word."""
-    fact, stop = Fact.SAID_BLOCKED, "blocked"
-    if question.answer == _ACCEPT:
-        fact, stop = Fact.DISMISSED, "accepted"
+    fact, stop, why = Fact.SAID_BLOCKED, "blocked", "blocked after"
+    if question.answer == ACCEPT:
+        fact, stop, why = Fact.DISMISSED, "accepted", ACCEPTED
     moves = tuple(
-        Move(item.number, fact, by=question.by, why=f"{stop} after {at.round} rounds")
+        Move(item.number, fact, by=question.by, why=f"{why} {at.round} rounds")
         for item in run.find_items(*ACTIONABLE, Status.BLOCKED)
         if item.in_scope
     )

@@ -175,7 +175,7 @@ def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[Renderab
     report = next((path for path in pages if Path(path).exists()), "")
     if run.landing.landed:
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
-            standing, "your checkout is as it was"
+            standing, _describe_checkout(run)
         )
         commits = pluralize(len(run.landing.commits), "commit")
         yield render_heading(f"The fixes: {commits} on {run.landing.branch}; {fate}")
@@ -185,6 +185,13 @@ def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[Renderab
     if report:
         yield indent_text("The whole run on one page:", "dim")
         yield indent_text(shorten_path(report), "cyan")
+
+
+def _describe_checkout(run: Run) -> str:
+    if run.filing.placed:
+        added = pluralize(len(run.filing.placed), "findings document is", "findings documents are")
+        return f"in your checkout {added} new, and nothing else"
+    return "your checkout is as it was"
 
 
 def next_commands(
