@@ -102,6 +102,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """The least score, 1 to 100, with which a challenger approves a fix. Default: as the workflow
     says (90).
     """
+    documents: str = ""
+    """A folder of the checkout, from its root, where each round's findings document is written as
+    well, for example `docs/progress`. It is never committed.
+    """
     limits: LimitSettings = LimitSettings()
     protect: ProtectSettings = ProtectSettings()
     track: TrackSettings = TrackSettings()

@@ -63,7 +63,9 @@ def test_below_the_limit_the_loop_goes_round_and_at_the_limit_a_person_is_asked(
         "two rounds are over, the third waits"
     )
     question = run.waiting_for
-    assert question.question == "After 3 rounds 1 must-fix items are open."
+    assert question.question == (
+        "After 3 review rounds, issues remain:\n- Critical: 0\n- Important: 1\n- Minor: 1"
+    )
     assert list(question.choices) == ["a", "b", "c"]
     assert not run.ended
 
@@ -118,8 +120,8 @@ def test_no_fewer_items_in_two_rounds_stops_a_loop_that_would_go_on(stubborn):
 def test_a_loop_that_goes_in_circles_asks_a_person_before_it_ends(stubborn):
     run = stubborn.run(asking(rounds=8, cap=8, until="converged"))
     assert run.waiting_for.question == (
-        "After 3 rounds 1 must-fix items are open."
-        " The loop makes no progress (churning: no fewer items in 2 rounds)."
+        "After 3 review rounds, issues remain:\n- Critical: 0\n- Important: 1\n- Minor: 1"
+        "\nThe loop makes no progress (churning: no fewer items in 2 rounds)."
     )
     assert stubborn.answer(run, "a").ended == "leftovers"
 

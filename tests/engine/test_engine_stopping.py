@@ -257,7 +257,9 @@ def test_at_the_limit_a_person_is_asked_and_may_block_or_accept(stage, choice, s
     loop(stage, nothing, rounds=2, on_limit=OnLimit.ASK)
     run = stage.drive()
     assert not run.ended
-    assert run.waiting_for.question == "After 2 rounds 2 must-fix items are open."
+    assert run.waiting_for.question == (
+        "After 2 review rounds, issues remain:\n- Critical: 0\n- Important: 2\n- Minor: 0"
+    )
     assert set(run.waiting_for.choices) == {"a", "b", "c"}
     stage.answer(choice)
     run = stage.drive()

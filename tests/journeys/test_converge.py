@@ -1,13 +1,17 @@
 """converge: a fresh reviewer each round, a findings document each round, three rounds, then a person; five at most."""
 
+import json
+from pathlib import Path
+
 import pytest
 from watching import Watch
-from workbench import FAULTS, fix, fixer, review
+from workbench import FAULTS, finding, fix, fixer, review
 
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.ledger.events import Reported, Reviewed
+from punchlist.views.summary import summarize_run
 
 ORDER = {1: "page", 2: "cheapest", 3: "initials"}
 """What is fixed in which round."""
@@ -46,8 +50,9 @@ def test_a_reviewer_who_failed_has_found_nothing_clean_and_is_asked_again(bench)
 def test_where_nobody_can_review_a_person_is_asked_and_told_so(bench):
     bench.play({"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}})
     run = bench.run("converge")
-    assert run.waiting_for.question.startswith(
-        "After 3 rounds 0 must-fix items are open. Not reviewed to the end: adversarial:"
+    assert "- Critical: 0\n- Important: 0\n- Minor: 0\n" in run.waiting_for.question
+    assert (
+        "Not reviewed to the end: adversarial: robot: quota exceeded." in run.waiting_for.question
     )
     assert bench.answer("b").ended == "incomplete", "nobody's word makes a review of it"
 
@@ -68,6 +73,54 @@ def test_every_round_has_a_findings_document_in_the_known_format(bench):
     assert len(watch.of(Reported)) == 3
 
 
+def test_the_impact_of_a_finding_is_a_field_of_its_own_everywhere(bench):
+    """A fixer that is not told the impact has no line to play."""
+    why = "a shop without prices cannot open"
+    found = {"findings": [finding("mean", impact=why)], "summary": "looked"}
+    bench.play(
+        {"role": "adversarial", "prompt": '"impact": "why it matters', "answer": found},
+        fixer(fix("mean", "deferred", "later"), prompt=f"impact: {why}"),
+    )
+    bench.run("converge")
+    assert f"   - **Problem:** mean() fails for no prices.\n   - **Impact:** {why}\n" in document(
+        bench, 1
+    )
+    run = bench.answer("a")
+    lead = run.items[1].lead
+    assert (lead.impact, why in lead.detail) == (why, False)
+    assert f"Impact: {why}" in Path(run.items[1].issue).read_text()
+    report = json.loads((bench.artifacts() / "report.json").read_text())
+    assert report["items"][0]["findings"][0]["impact"] == why
+    for name in ("report.md", "report.html", "report.sarif"):
+        assert why in (bench.artifacts() / name).read_text(), name
+
+
+def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
+    """Agents that are not told the story have no line to play, and fail."""
+    told = "This is about Story 2.3: Cart totals\nBranch: feature\nBase branch: main"
+    bench.play(
+        *(fresh("mean", "page", prompt=f"{told}\nRound: {n}", times=1) for n in (1, 2, 3)),
+        fixer(fix("page"), fix("mean", "deferred", "later"), prompt=told),
+    )
+    run = bench.run("converge", story="2.3", title="Cart totals", flags={"documents": "./docs/x/"})
+    assert not run.blind
+    assert run.waiting_for.question.startswith("Story 2.3: Cart totals: review blocked\nAfter 3")
+    message = bench.repo.git("log", "-1", "--format=%B", run.landing.branch)
+    assert "Story: 2.3 Cart totals\n" in message
+    names = [f"docs/x/story-2.3-review-findings-round-{n}.md" for n in (1, 2, 3)]
+    assert list(run.filing.placed) == names
+    texts = [(bench.repo.root / name).read_text() for name in names]
+    assert texts[0].startswith(
+        "# Story 2.3 Code Review Findings - Round 1\n\n**Story:** Cart totals\n**Reviewer:** robot"
+    )
+    assert "\n**Branch:** feature\n" in texts[0]
+    assert f"Findings document: {names[2]}\n" in run.waiting_for.question
+    assert texts[2] == document(bench, 3)
+    assert bench.repo.git("status", "--porcelain", "-uall").split()[::2] == ["??"] * 3
+    assert bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch, "docs") == ""
+    assert bench.answer("b").ended
+
+
 def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):
     """A reviewer whose prompt had anything of the fixer's words or of the first review in it would say so and fail."""
     told = {"fail": {"text": "I was told", "trouble": "other"}}
@@ -83,6 +136,12 @@ def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):
     run = bench.run("converge", watch=watch)
     assert len(watch.of(Reviewed)) == 3
     assert not run.blind
+
+
+def document(bench, number: int) -> str:
+    """The findings document of a round."""
+    (found,) = bench.artifacts().glob(f"docs/progress/story-*-round-{number}.md")
+    return found.read_text()
 
 
 def stuck(bench):
@@ -103,7 +162,7 @@ def stuck(bench):
 def test_after_three_rounds_a_person_is_asked(bench):
     run = stuck(bench)
     assert run.waiting_for is not None
-    assert "After 3 rounds" in run.waiting_for.question
+    assert "After 3 review rounds" in run.waiting_for.question
     assert list(run.waiting_for.choices) == ["a", "b", "c"]
     assert [role for _, role in bench.calls].count("fixer") == 2, (
         "two fix attempts before anybody is asked"
@@ -116,6 +175,7 @@ def test_a_blocks_what_is_open(bench):
     stuck(bench)
     run = bench.answer("a")
     assert run.ended == "leftovers"
+    assert "The review is blocked, for pat to fix by hand;" in summarize_run(run).headline
     assert all(item.status in (Status.FILED, Status.FIXED) for item in run.items.values())
     assert any(
         "blocked after 3 rounds" in attempt.why
@@ -137,7 +197,7 @@ def test_c_grants_one_more_round_up_to_five_in_all(bench):
     for rounds in (4, 5):
         assert "c" in run.waiting_for.choices
         run = bench.answer("c")
-        assert f"After {rounds} rounds" in run.waiting_for.question
+        assert f"After {rounds} review rounds" in run.waiting_for.question
     assert list(run.waiting_for.choices) == ["a", "b"]
     assert [role for _, role in bench.calls].count("adversarial") == 5
     assert bench.answer("a").ended == "leftovers"
@@ -150,6 +210,12 @@ def test_a_loop_that_does_not_converge_stops_early_and_says_why(bench):
     )
     run = bench.run("converge")
     assert "(churning: no fewer items in 2 rounds)" in run.waiting_for.question
+    for rounds, choices in ((4, ["a", "b", "c"]), (5, ["a", "b"])):
+        run = bench.answer("c")
+        assert f"After {rounds} review rounds, issues remain:" in run.waiting_for.question
+        assert "(churning:" in run.waiting_for.question
+        assert list(run.waiting_for.choices) == choices
+    assert [role for _, role in bench.calls].count("fixer") == 4
     assert bench.answer("a").ended == "leftovers"
 
 
@@ -162,16 +228,30 @@ def test_a_fixer_that_calls_everything_blocked_does_not_end_the_loop(bench, excu
         fresh("mean", "page"), fixer(fix("mean", "blocked", excuse), fix("page", "blocked", excuse))
     )
     run = bench.run("converge")
-    assert run.waiting_for.question.startswith("After 2 rounds 2 must-fix items are open.")
+    assert [role for _, role in bench.calls] == [*["adversarial", "fixer"] * 2, "adversarial"], (
+        "must-fix findings before round 3 go to the fixer again, whatever it said of them"
+    )
+    assert run.waiting_for.question.startswith("After 3 review rounds, issues remain:")
     assert f"The fixer calls 2 of them blocked, for example: {excuse}." in run.waiting_for.question
     assert not run.ended
 
 
+def test_what_a_later_reviewer_overlooks_is_in_the_document_and_keeps_the_loop_going(bench):
+    """The fixer did not fix it, and no reviewer after the first speaks of it."""
+    bench.play(fresh("mean", "page", times=1), fresh(), fixer(fix("mean", "deferred", "later")))
+    run = bench.run("converge")
+    last = document(bench, 3)
+    assert "- **Critical:** 1\n- **Important:** 1\n- **Minor:** 0\n" in last
+    assert last.count("**History:** reported in an earlier round") == 2
+    assert "- Critical: 1\n- Important: 1\n- Minor: 0" in run.waiting_for.question
+    assert len(run.position.rounds) == 2, "two rounds are over, the third waits for an answer"
+
+
 def test_one_more_round_tries_what_was_called_blocked_once_more(bench):
     bench.play(
-        fresh("mean", times=2),
+        fresh("mean", times=3),
         fresh(),
-        fixer(fix("mean", "blocked", "would take too long"), times=1),
+        fixer(fix("mean", "blocked", "would take too long"), times=2),
         fixer(fix("mean")),
     )
     bench.run("converge")

@@ -112,6 +112,15 @@ def test_what_was_put_off_as_often_as_allowed_is_given_up():
     assert move.why == "3 attempts failed; the last one: later"
 
 
+def test_what_is_opened_again_is_tried_as_if_for_the_first_time():
+    options = Options()
+    for fact in (Fact.SEEN_AGAIN, Fact.SAID_DEFERRED):
+        thrice = tuple(Attempt(n, fact, "review", "again") for n in (1, 2, 3))
+        assert not is_for_agent(item(1, attempts=thrice), options, run_of(item(1)))
+        granted = item(1, attempts=(*thrice, Attempt(3, Fact.REOPENED, "kim", "one more round")))
+        assert is_for_agent(granted, options, run_of(item(1)))
+
+
 def working(*batches: Batch, after=None, done=()) -> Run:
     run = Run(
         id="r",

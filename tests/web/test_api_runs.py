@@ -84,11 +84,18 @@ def test_an_escalation_is_decided_over_http_in_the_name_of_the_token(bench, site
     bench.play({"role": "adversarial", "fail": {"text": "quota exceeded", "trouble": "other"}})
     repository = site.start().register(bench.repo.root)
     with site.client("run") as client:
-        run = client.post(
-            "/api/runs", json={"repository_id": repository, "workflow": "converge"}
-        ).json()["id"]
+        request = {"repository_id": repository, "workflow": "converge", "story": "2.3"}
+        placed = client.post("/api/runs", json={**request, "documents": "docs/progress"})
+        assert placed.status_code == 403, "only an admin may have the checkout written to"
+        titled = client.post("/api/runs", json={**request, "story": "", "title": "Cart"})
+        assert (titled.status_code, "no story" in titled.text) == (400, True)
+        run = client.post("/api/runs", json={**request, "title": "Cart totals"}).json()["id"]
         waiting = settled(client, run)
-        assert waiting["question"]["question"].startswith("After 3 rounds")
+        assert waiting["story"] == "Story 2.3: Cart totals"
+        asked = waiting["question"]["question"]
+        assert asked.startswith("Story 2.3: Cart totals: review blocked\nAfter 3 review rounds")
+        assert "story-2.3-review-findings-round-3.md" in asked
+        assert str(bench.folder / "state") not in asked
         assert client.post(f"/api/runs/{run}/resume").status_code == 400, "it waits for a person"
         assert (
             client.post(

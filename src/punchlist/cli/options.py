@@ -167,6 +167,14 @@ agent_options = combine_options(
         default=0,
         help="Start no more calls once agents cost so much.",
     ),
+    click.option("--story", metavar="ID", default="", help="The story under review, by its id."),
+    click.option("--title", metavar="TEXT", default="", help="The story's title."),
+    click.option(
+        "--documents",
+        metavar="FOLDER",
+        default="",
+        help="Write findings documents to this folder of the checkout as well.",
+    ),
     repeatable("--note", "notes", metavar="TEXT", help="What agents shall know about this run."),
 )
 workflow_option = combine_options(
@@ -219,6 +227,8 @@ def make_request(chosen: Mapping[str, Any]) -> Request:
         notes="\n".join(chosen.get("notes", ())),
         rounds=chosen.get("rounds"),
         threshold=chosen.get("threshold"),
+        story=chosen.get("story", ""),
+        title=chosen.get("title", ""),
     )
 
 
@@ -236,14 +246,13 @@ def _parse_scope(chosen: Mapping[str, Any]) -> ScopeKind | None:
 
 
 def parse_flags(chosen: Mapping[str, Any]) -> dict[str, str]:
-    """Return --set, --max-time, --max-cost, --commits and --agent as settings by name."""
+    """Return --set and the flags that stand for settings, as settings by name."""
     named = _parse_pairs(chosen.get("settings", ()))
     if chosen.get("max_time"):
         named["limits.time"] = f"{_parse_seconds(chosen['max_time']):g}"
     if chosen.get("max_cost"):
         named["limits.dollars"] = f"{chosen['max_cost']:g}"
-    if chosen.get("commits"):
-        named["commits"] = chosen["commits"]
+    named |= {name: chosen[name] for name in ("commits", "documents") if chosen.get(name)}
     if chosen.get("agents"):
         named["agents.use"] = ",".join(chosen["agents"])
     return named

@@ -7,15 +7,16 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.engine.escalation import apply_answer, ask_user, retry_items
 from punchlist.engine.position import MORE, PendingDecision, PendingStep, find_position
 from punchlist.engine.stop_rules import block_deferred, find_unsettled, stop_reason
 from punchlist.errors import NO_ROOM, PunchlistError, StoreError
-from punchlist.model.item.item import ACTIONABLE, Fact, Item, Move, Status
+from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.item.usage import UNKNOWN_COST, Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.outcome import run_outcome
-from punchlist.model.ledger.run import Question, Run
+from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action
@@ -184,53 +185,38 @@ class Engine:
         self._record_event("limit", f"claims before {at.place}", ev.Returned(why=why, moves=moves))
 
     def _decide_round(self, at: PendingDecision) -> None:
-        reason = stop_reason(at.until, self._run, self._workflow)
-        question = next((q for q in self._run.asking.questions if q.place == at.place), None)
-        unsettled = find_unsettled(self._run)
-        ends_unsettled = bool(unsettled) and at.until is not Until.SETTLED
+        """Stop, ask the user or go on, by the findings that are left after the round's review."""
+        run = self._run
+        question = next((q for q in run.asking.questions if q.place == at.place), None)
+        reason = stop_reason(at.until, run, self._workflow, asks=at.may_ask)
+        unsettled = find_unsettled(run)
+        ends_unsettled = bool(unsettled or run.blind) and at.until is not Until.SETTLED
         asks = at.may_ask and (ends_unsettled if reason else at.at_limit)
         if question is not None and question.answer == MORE and MORE in question.choices:
-            moves = _reopen_blocked(unsettled, question.by)
-            self._record_event(at.place, "decision", ev.RoundEnded(round=at.round, moves=moves))
-        elif not asks:
-            limit = f"limit: {at.round} rounds" if at.at_limit else ""
-            moves = block_deferred(self._run, self._workflow)
-            ended = ev.RoundEnded(round=at.round, stop=reason or limit, moves=moves)
-            self._record_event(at.place, "decision", ended)
-        elif question is None:
-            self._record_event(at.place, "question", self._ask_user(at, reason))
+            moves = retry_items(unsettled, question.by, "one more round was granted")
+            event: ev.AnyEvent = ev.RoundEnded(round=at.round, moves=moves)
+        elif asks and question is None:
+            asked = ask_user(at, run, unsettled, reason)
+            self._record_event(at.place, "question", asked)
+            return
+        elif asks and question is not None:
+            event = apply_answer(at, question, run)
         else:
-            self._record_event(at.place, "decision", self._apply_answer(at, question))
+            limit = f"limit: {at.round} rounds" if at.at_limit else ""
+            moves = self._end_round_moves(at, unsettled, stop=reason or limit)
+            event = ev.RoundEnded(round=at.round, stop=reason or limit, moves=moves)
+        self._record_event(at.place, "decision", event)
 
-    def _ask_user(self, at: PendingDecision, reason: str) -> ev.Asked:
-        choices = {
-            "a": "block: leave the open items for a person",
-            "b": "accept: the open items are dismissed on your word",
-        }
-        if at.left > 0:
-            choices[MORE] = f"one more round ({at.left} can still be granted)"
-        unsettled = find_unsettled(self._run)
+    def _end_round_moves(
+        self, at: PendingDecision, unsettled: Sequence[Item], *, stop: str
+    ) -> tuple[Move, ...]:
+        """Return moves that block what is out of attempts; if the loop asks at its limit and goes
+        on, those that give the fixer once more what it called blocked.
+        """
+        if stop or not at.may_ask or at.until is Until.SETTLED:
+            return block_deferred(self._run, self._workflow)
         blocked = [item for item in unsettled if item.status is Status.BLOCKED]
-        asked = f"After {at.round} rounds {len(unsettled)} must-fix items are open."
-        if blocked:
-            why = next(each.why for each in reversed(blocked[0].attempts) if each.why)
-            asked += f" The fixer calls {len(blocked)} of them blocked, for example: {why}."
-        elif reason and unsettled:
-            asked += f" The loop makes no progress ({reason})."
-        if self._run.blind:
-            asked += f" Not reviewed to the end: {'; '.join(self._run.blind)}."
-        return ev.Asked(question=asked, choices=choices)
-
-    def _apply_answer(self, at: PendingDecision, question: Question) -> ev.RoundEnded:
-        fact, stop = Fact.SAID_BLOCKED, "blocked"
-        if question.answer == "b":
-            fact, stop = Fact.DISMISSED, "accepted"
-        moves = tuple(
-            Move(item.number, fact, by=question.by, why=f"{stop} after {at.round} rounds")
-            for item in self._run.find_items(*ACTIONABLE, Status.BLOCKED)
-            if item.in_scope
-        )
-        return ev.RoundEnded(round=at.round, stop=f"{stop} by {question.by}", moves=moves)
+        return retry_items(blocked, "punchlist", "reviewers report it, and no fix of it landed")
 
     def _can_begin(self) -> bool:
         """Return whether money and time are left; the first time they are not, record Halted."""
@@ -274,13 +260,6 @@ class Engine:
         entry = self._store.append(self._run.id, place, key, event, self._world.clock())
         self._run = fold(self._run, entry)
         self._watcher.handle_event(entry, self._run)
-
-
-def _reopen_blocked(items: Sequence[Item], by: str) -> tuple[Move, ...]:
-    """Return moves with which a granted round tries once more what the fixer called blocked."""
-    why = "one more round was granted"
-    blocked = [item for item in items if item.status is Status.BLOCKED]
-    return tuple(Move(item.number, Fact.REOPENED, by=by, why=why) for item in blocked)
 
 
 def _pop_done(running: _Running) -> _Running:

@@ -45,6 +45,7 @@ def parse_entry(entry: Entry) -> RawFinding:
         end_column=places.parse_lines(_first_value(entry, NAMES["end_column"])).line,
         label=find_text(entry, NAMES["label"]),
         detail=detail,
+        impact=find_text(entry, NAMES["impact"]),
         category=find_text(entry, NAMES["category"]),
         suggestion=find_text(entry, NAMES["suggestion"]),
         url=find_text(entry, NAMES["url"]),
@@ -80,9 +81,8 @@ def find_text(entry: Entry, names: Iterable[str]) -> str:
 def _parse_texts(entry: Entry) -> tuple[str, str]:
     title, rest = split_headline(find_text(entry, TITLE) or find_text(entry, DETAIL))
     detail = find_text(entry, DETAIL)
-    impact = find_text(entry, NAMES["impact"])
     more = detail if detail not in (title, rest) else ""
-    return title, "\n\n".join(filter(None, (rest, more, impact and f"Impact: {impact}")))
+    return title, "\n\n".join(filter(None, (rest, more)))
 
 
 def _flatten_entry(entry: Entry) -> dict[str, Any]:

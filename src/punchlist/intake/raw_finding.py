@@ -24,6 +24,7 @@ class RawFinding(Struct, frozen=True, kw_only=True, gc=False):
     end_column: int | None = None
     label: str = ""
     detail: str = ""
+    impact: str = ""
     category: str = ""
     suggestion: str = ""
     url: str = ""

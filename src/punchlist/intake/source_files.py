@@ -110,6 +110,7 @@ class Sources:
             rule=note.rule,
             label=note.label,
             detail=note.detail,
+            impact=note.impact,
             category=note.category,
             suggestion=note.suggestion,
             url=note.url,

@@ -10,7 +10,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.claim import ClaimOutcome
 from punchlist.model.item.item import Status
 from punchlist.model.patch.change import ScopeKind
-from punchlist.views.request_fields import RUN_ID, Below, Name, Number, Revision
+from punchlist.views.request_fields import RUN_ID, Below, Label, Name, Number, Revision
 
 _FINDING = json.loads((files(__package__) / "finding.schema.json").read_text("utf-8"))
 _OWN = f"^(last|{RUN_ID})$"
@@ -121,6 +121,8 @@ class StartRunInput(ToolInput, frozen=True):
         Meta(max_length=100, description="Files that say what the change is to do."),
     ] = ()
     notes: Annotated[Text, Meta(description="What agents shall know about this run.")] = ""
+    story: Annotated[Label, Meta(description="The id of the story under review.")] = ""
+    title: Annotated[Label, Meta(description="The story's title.")] = ""
     max_seconds: Annotated[float, Meta(ge=0, le=1e9)] = 0
     allow_checks: Annotated[
         bool, Meta(description="Let the checks found in the repository run; takes the role admin.")

@@ -67,6 +67,12 @@ class Repository(Protocol):
         """
         ...
 
+    def write_checkout_file(self, path: str, content: bytes, heading: bytes) -> None:
+        """Write a file into the user's checkout; one that is there is replaced only if its first
+        line holds `heading`.
+        """
+        ...
+
 
 class MadeCommit(Struct, frozen=True):
     commit: str

@@ -33,6 +33,9 @@ class Background(Struct, frozen=True, kw_only=True):
     """Specs and stories that the user named, by path."""
     notes: str = ""
     """The user's own words on this run."""
+    story: str = ""
+    """The story under review, "Story 2.3: Cart totals", or ''."""
+    round: int = 1
 
 
 class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,6 +2,8 @@
 closed.
 """
 
+import asyncio
+
 from msgspec import Struct
 
 from punchlist.model.dedup.merge import MergeRule
@@ -11,7 +13,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
 from punchlist.steps.support.item_matching import Sort, sort_findings
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
-from punchlist.views.findings_document import findings_document
+from punchlist.views.findings_document import HEADING, findings_document
 
 
 class Options(VerbOptions, frozen=True):
@@ -24,6 +26,12 @@ class Options(VerbOptions, frozen=True):
 
 
 class WriteDown(Struct, frozen=True):
+    round: int
+
+
+class Place(Struct, frozen=True):
+    """Write the round's document into the user's checkout as well."""
+
     round: int
 
 
@@ -41,12 +49,23 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if options.document:
         task = WriteDown(run.position.round)
         actions.append(Action("document", task, "the findings are written down"))
+    if options.document and (folder := run.started.documents_folder):
+        place_ = Place(run.position.round)
+        actions.append(Action("place", place_, f"the findings are written to {folder}"))
     return select_pending(run, *actions)[:1]
 
 
 async def write_document(task: WriteDown, run: Run, world: World) -> Reported:
     name, content = findings_document(run, task.round)
     return Reported(artifacts=(world.artifacts.write(name, content),))
+
+
+async def place_document(task: Place, run: Run, world: World) -> Reported:
+    """Write the document where the user asked for it; it is not committed."""
+    name, content = findings_document(run, task.round)
+    path = f"{run.started.documents_folder}/{name.rpartition('/')[2]}"
+    await asyncio.to_thread(world.repository.write_checkout_file, path, content, HEADING.encode())
+    return Reported(placed=(path,))
 
 
 def _find_dismissed(run: Run) -> tuple[int, ...]:
@@ -70,5 +89,10 @@ VERB = Verb(
     "reports become items",
     Options,
     step,
-    {Sort: sort_findings, Remember: apply_dismissals, WriteDown: write_document},
+    {
+        Sort: sort_findings,
+        Remember: apply_dismissals,
+        WriteDown: write_document,
+        Place: place_document,
+    },
 )

@@ -81,6 +81,8 @@ def _render_findings(item: Item) -> Iterator[Content]:
 
 def _render_detail(finding: Finding) -> Iterator[Content]:
     yield from block(finding.detail, _IN * 2)
+    if finding.impact:
+        yield line(_IN * 2, ("impact: ", "italic"), finding.impact)
     if finding.suggestion:
         yield line(_IN * 2, ("suggestion: ", "italic"), finding.suggestion)
     if fix := finding.fix:

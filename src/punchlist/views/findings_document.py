@@ -5,33 +5,78 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import ACTIONABLE, Status
 from punchlist.model.ledger.events import Reviewed
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.safe_text import safe_text
 
 FOLDER = "docs/progress"
+HEADING = "Code Review Findings - Round"
+"""What the first line of every findings document holds."""
+LEVELS = {Severity.CRITICAL: "Critical", Severity.MAJOR: "Important", Severity.MINOR: "Minor"}
+"""What a findings document calls the severities."""
 _SECTIONS = {
     Severity.CRITICAL: "Critical Issues (Must Fix)",
     Severity.MAJOR: "Important Issues (Should Fix)",
     Severity.MINOR: "Minor Issues (Nice to Have)",
 }
+_LEFT = (*ACTIONABLE, Status.BLOCKED)
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_STORY = 80
 _PLAIN_PATH = re.compile(r"[\w./+@-]*[\w/]")
-_IMPACT = "Impact: "
+_EARLIER = "reported in an earlier round, not in this one; no fix of it landed"
 _EMPHASIS = ("*", "_", ":", "[")
 
 
+class RoundEntry(Struct, frozen=True):
+    """A finding of a round's document. `earlier`: only an earlier round's review reported it."""
+
+    finding: Finding
+    earlier: bool = False
+
+
 def findings_document(run: Run, round_: int, story: str = "") -> tuple[str, bytes]:
-    """Return the file's name below the run's folder, and its content. `story`: what the review is
-    about, the run's id by default.
+    """Return the file's name below the run's folder, and its content. `story`: the id of what the
+    review is about, by default the run's story, or the run itself.
     """
-    about = story or run.id
+    about = story or run.started.story.id or run.id
     name = f"{FOLDER}/story-{_make_slug(about)}-review-findings-round-{round_}.md"
     return name, "\n\n".join(_render_parts(run, round_, about)).encode("utf-8", "replace") + b"\n"
+
+
+def document_path(run: Run) -> str:
+    """Return where the user finds the present round's document, or '' if there is none."""
+    ending = f"-review-findings-round-{run.position.round}.md"
+    paths = (*run.filing.placed, *run.filing.artifacts)
+    return next((path for path in paths if path.endswith(ending)), "")
+
+
+def list_findings(run: Run, round_: int) -> list[RoundEntry]:
+    """Return what is to be resolved after a round's review, each problem once, most severe first:
+    what its reviewers report, and what earlier ones reported and no fix or person has settled.
+    """
+    reviews = _find_reviews(run, round_)
+    findings = [finding for review in reviews for finding in review.findings]
+    told = {finding.id: finding for finding in findings}
+    fresh = {finding.id for finding in run.reviewing.fresh}
+    entries = [RoundEntry(finding) for finding in findings if finding.id in fresh]
+    for item in run.in_scope:
+        seen = [told[each.id] for each in (*item.latest, *item.findings) if each.id in told]
+        if (seen and item.status is not Status.DISMISSED) or item.status in _LEFT:
+            shown = replace(seen[0] if seen else item.current, severity=item.severity)
+            entries.append(RoundEntry(shown, earlier=not seen))
+    return sorted(entries, key=lambda entry: _sort_key(entry.finding))
+
+
+def _find_reviews(run: Run, round_: int) -> list[Reviewed]:
+    pasts = (past.event for past in run.history if past.round == round_)
+    return [event for event in pasts if isinstance(event, Reviewed)]
 
 
 def _make_slug(story: str) -> str:
@@ -41,21 +86,20 @@ def _make_slug(story: str) -> str:
 
 def _render_parts(run: Run, round_: int, story: str) -> Iterator[str]:
     pasts = [past for past in run.history if past.round == round_]
-    reviews = [past.event for past in pasts if isinstance(past.event, Reviewed)]
     times = [past.at for past in pasts if isinstance(past.event, Reviewed)]
-    findings = sorted((finding for review in reviews for finding in review.findings), key=_sort_key)
+    reviews, entries = _find_reviews(run, round_), list_findings(run, round_)
     gaps = list(_find_gaps(reviews))
-    title = f"# Story {_one_line(story)} Code Review Findings - Round {round_}"
+    title = f"# Story {_one_line(story)} {HEADING} {round_}"
     yield _render_head(run, max(times, default=run.last_at), reviews, title)
     number = 1
     for severity, heading in _SECTIONS.items():
-        some = [finding for finding in findings if finding.severity is severity]
-        entries = [_render_entry(n, finding) for n, finding in enumerate(some, number)]
-        yield "\n\n".join([f"## {heading}", *(entries or ["None."])])
+        some = [entry for entry in entries if entry.finding.severity is severity]
+        listed = [_render_entry(n, entry) for n, entry in enumerate(some, number)]
+        yield "\n\n".join([f"## {heading}", *(listed or ["None."])])
         number += len(some)
     if gaps:
         yield "\n".join(["## What was not checked", "", *(f"- {_one_line(gap)}" for gap in gaps)])
-    yield _render_summary(findings, gaps)
+    yield _render_summary([entry.finding for entry in entries], gaps)
 
 
 def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
@@ -64,37 +108,41 @@ def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
 
 def _render_head(run: Run, when: float, reviews: Sequence[Reviewed], title: str) -> str:
     who = [
-        f"{review.agent} as {review.reviewer}, fresh context" if review.agent else review.reviewer
+        f"{review.agent} as {review.reviewer} (Fresh Context)" if review.agent else review.reviewer
         for review in reviews
     ]
+    story = run.started.story
     return "\n".join(
         (
             title,
             "",
-            f"**Reviewer:** {_one_line('; '.join(who)) or 'none'}  ",
-            f"**Date:** {datetime.fromtimestamp(when, UTC).strftime('%Y-%m-%d %H:%M')}  ",
-            f"**Branch:** {_one_line(run.landing.branch)}",
+            *([f"**Story:** {_one_line(story.title)}"] if story.title else ()),
+            f"**Reviewer:** {_one_line('; '.join(who)) or 'none'}",
+            f"**Date:** {datetime.fromtimestamp(when, UTC).strftime('%Y-%m-%d %H:%M')}",
+            f"**Branch:** {_one_line(run.started.change.branch or run.landing.branch)}",
         )
     )
 
 
-def _render_entry(number: int, finding: Finding) -> str:
+def _render_entry(number: int, entry: RoundEntry) -> str:
+    finding = entry.finding
     category = _one_line(finding.category or finding.rule or "General")
     category = category.replace("[", "(").replace("]", ")")[:80].strip()
     indent = " " * len(f"{number}. ")
-    fields = (indent + line for line in _render_fields(finding))
+    fields = tuple(indent + line for line in _render_fields(finding))
     head = f"{number}. **[{category or 'General'}]:** {_one_line(finding.title)}"
+    if entry.earlier:
+        fields = (*fields, f"{indent}- **History:** {_EARLIER}")
     return "\n".join((head, *fields))
 
 
 def _render_fields(finding: Finding) -> Iterator[str]:
-    problem, impact = _split_impact(finding)
     title = _one_line(finding.title)
     if title.startswith(_EMPHASIS) or title.endswith("**"):
         yield f"- **Title:** {title}"
     yield from _render_place(finding)
-    yield from _render_bullet("Problem", problem)
-    yield from _render_bullet("Impact", impact)
+    yield from _render_bullet("Problem", finding.detail if finding.detail.strip() else title)
+    yield from _render_bullet("Impact", finding.impact)
     yield from _render_bullet("Fix", _describe_fix(finding))
     yield from _render_bullet("Rule", _one_line(finding.rule))
     yield from _render_bullet("ID", _one_line(finding.label))
@@ -119,14 +167,6 @@ def _render_place(finding: Finding) -> Iterator[str]:
     yield f"- **File:** {safe_text(path)}"
     if lines:
         yield f"- **Line:** {lines}"
-
-
-def _split_impact(finding: Finding) -> tuple[str, str]:
-    """Return the problem, and the impact if it was given apart."""
-    before, marker, impact = finding.detail.rpartition(_IMPACT)
-    apart = marker and impact.strip() and (not before.strip() or before.endswith("\n\n"))
-    problem, why = (before, impact) if apart else (finding.detail, "")
-    return problem if problem.strip() else _one_line(finding.title), why
 
 
 def _describe_fix(finding: Finding) -> str:
@@ -171,9 +211,7 @@ def _render_summary(findings: Sequence[Finding], gaps: Sequence[str]) -> str:
             "## Summary",
             "",
             f"- **Total findings:** {len(findings)}",
-            f"- **Critical:** {count[Severity.CRITICAL]}",
-            f"- **Important:** {count[Severity.MAJOR]}",
-            f"- **Minor:** {count[Severity.MINOR]}",
+            *(f"- **{name}:** {count[severity]}" for severity, name in LEVELS.items()),
             f"- **Recommendation:** {_write_advice(must, len(findings) - must, gaps)}",
         )
     )

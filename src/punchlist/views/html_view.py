@@ -63,6 +63,7 @@ class ReviewerText(Struct, frozen=True):
     suggestion: str
     url: str
     marks: tuple[str, ...]
+    impact: str = ""
 
 
 class HistoryStep(Struct, frozen=True):
@@ -202,6 +203,7 @@ def _quote_finding(finding: Finding) -> ReviewerText:
         suggestion,
         web_address(finding.url),
         finding.marks,
+        finding.impact,
     )
 
 

@@ -90,6 +90,7 @@ def format_place(finding: Finding) -> str:
 def _render_findings(item: Item) -> str:
     lead = item.lead
     parts = [_one_line(lead.title), _clip_text(lead.detail, _DETAIL_LIMIT)]
+    parts.append(f"Impact: {_clip_text(lead.impact, _DETAIL_LIMIT // 2)}" if lead.impact else "")
     parts.append(f"More: {_one_line(lead.url)}" if lead.url else "")
     parts.append("\n".join(f"- Odd about it: {_one_line(mark)}" for mark in lead.marks))
     others = item.findings[1:]

@@ -9,6 +9,10 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Diff
 
 _SETBACKS = frozenset(Fact) - {Fact.SAID_FIXED, Fact.CONFIRMED, Fact.COMMITTED, Fact.FILED}
+ACCEPT = "b"
+"""The answer with which the user accepts what a loop left."""
+ACCEPTED = "accepted after"
+"""How the reason of items begins that were dismissed by that answer."""
 NO_FIX = "no fix is known"
 PROOF_WORDS = {
     ProofClass.CLAIM: ("agent's claim", "the agent says so, and there is a change"),

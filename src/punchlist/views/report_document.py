@@ -16,6 +16,7 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import LatestReview, Question, Round, Run
+from punchlist.model.ledger.story import Story
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.hunk import Diff
@@ -49,6 +50,10 @@ class ReportedRun(Struct, frozen=True, kw_only=True):
     """How many rounds at most the user asked for; null: as the workflow says."""
     threshold: int | None = None
     """The least score that approves a fix, if the user asked for one."""
+    story: Story = Story()
+    """The story that the review is about, with `id` and `title`, if the user named one."""
+    documents: tuple[str, ...] = ()
+    """Findings documents in the user's checkout, by their path from its root."""
 
 
 class ItemPart(Struct, frozen=True, kw_only=True):
@@ -173,6 +178,8 @@ def _describe_run(run: Run) -> ReportedRun:
         entries=run.seq,
         rounds=started.rounds,
         threshold=started.threshold,
+        story=started.story,
+        documents=run.filing.placed,
     )
 
 

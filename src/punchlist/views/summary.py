@@ -11,7 +11,7 @@ from punchlist.model.item.proof import TESTED, ProofClass, has_test
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import pluralize
-from punchlist.views.item_words import PROOF_WORDS
+from punchlist.views.item_words import ACCEPT, PROOF_WORDS
 from punchlist.views.words import NO_ROUNDS
 
 _RAW = 200
@@ -70,7 +70,8 @@ def summarize_run(run: Run) -> Summary:
     result = run_outcome(run)
     return Summary(
         outcome=result,
-        headline=f"{_write_headline(result, numbers, run)}{_describe_old(run)}",
+        headline=f"{_write_headline(result, numbers, run)}{_describe_old(run)}"
+        f"{_describe_decision(run)}",
         numbers=numbers,
         by_status=count_statuses(run.items),
         gaps=tuple(find_gaps(run)),
@@ -122,6 +123,18 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     rest = [(tally[Status.FILED], "filed"), (left, "left"), (tally[Status.DISMISSED], "dismissed")]
     parts = [done, *(f"{count:,} {word}" for count, word in rest if count)]
     return f"{', '.join(parts)}.{_describe_made(numbers)}"
+
+
+def _describe_decision(run: Run) -> str:
+    """Return what the user decided about the findings that a loop left, or ''."""
+    ended = run.position.decisions
+    asked = [each for each in run.asking.questions if each.answer and ended.get(each.place)]
+    if not asked:
+        return ""
+    about, by = run.started.story.label or "The review", asked[-1].by
+    if asked[-1].answer == ACCEPT:
+        return f" {about} is done: {by} accepted the findings that were open."
+    return f" {about} is blocked, for {by} to fix by hand; all that the run did is kept."
 
 
 def _describe_old(run: Run) -> str:

@@ -10,7 +10,7 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Question
 from punchlist.model.patch.change import ScopeKind
 from punchlist.views.item_list import ItemHead
-from punchlist.views.request_fields import RUN_ID, Below, Name, Number, Revision
+from punchlist.views.request_fields import RUN_ID, Below, Folder, Label, Name, Number, Revision
 from punchlist.views.summary import Gap, Numbers
 
 LARGEST_BODY = 8 * 1024 * 1024
@@ -62,6 +62,12 @@ class Starting(Body, frozen=True, kw_only=True):
     agents: Annotated[tuple[Name, ...], Meta(max_length=10)] = ()
     specification: Annotated[tuple[Below, ...], Meta(max_length=100)] = ()
     notes: Line = ""
+    story: Label = ""
+    """The id of the story that the review is about."""
+    title: Label = ""
+    """The story's title."""
+    documents: Folder = ""
+    """A folder of the repository where findings documents are written as well."""
     max_seconds: Annotated[float, Meta(ge=0, le=1e9)] = 0
     max_dollars: Annotated[float, Meta(ge=0, le=1e9)] = 0
     allow_checks: bool = False
@@ -168,6 +174,10 @@ class RunPart(Struct, frozen=True, kw_only=True):
     not_checked: tuple[Gap, ...]
     usage: Usage
     trouble: tuple[str, ...]
+    story: str = ""
+    """The story that the review is about, as "Story 2.3: Cart totals"."""
+    documents: tuple[str, ...] = ()
+    """Findings documents in the user's checkout, by their path from its root."""
 
 
 class _ItemId(ItemHead, frozen=True):

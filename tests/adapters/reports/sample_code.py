@@ -124,7 +124,8 @@ def findings() -> dict[int, tuple[Finding, ...]]:
                 Severity.CRITICAL,
                 label="R-3",
                 category="correctness",
-                detail="`discounts=[]` is made once. Whoever appends to it changes the price of every later cart.\n\nImpact: customers get each other's discounts.",
+                detail="`discounts=[]` is made once. Whoever appends to it changes the price of every later cart.",
+                impact="customers get each other's discounts.",
                 suggestion="Default to None and make the list inside.",
             ),
             finding(

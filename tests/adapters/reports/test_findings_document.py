@@ -38,7 +38,8 @@ def finding(number: int = 1, **changes) -> Finding:
         "spot": Spot("src/orders.ts", 42),
         "severity": Severity.CRITICAL,
         "category": "Data loss",
-        "detail": "The queue is cleared before it is written.\n\nImpact: customers pay for nothing",
+        "detail": "The queue is cleared before it is written.",
+        "impact": "customers pay for nothing",
         "suggestion": "Write first, then clear",
     }
     return Finding(**(values | changes))
@@ -71,6 +72,7 @@ def test_it_has_the_known_form_and_path():
             category="Performance",
             spot=Spot("b.ts"),
             detail="",
+            impact="",
             suggestion="",
         ),
         finding(
@@ -80,16 +82,17 @@ def test_it_has_the_known_form_and_path():
             category="Style",
             spot=Spot("c.ts", 3, 7),
             detail="Call it x.",
+            impact="",
         ),
     )
     name, content = findings_document(run_of(reviewed(finding(), *others)), 1, "2.3")
     assert name == "docs/progress/story-2.3-review-findings-round-1.md"
     assert (
-        content.decode().replace("  \n", "\n")
+        content.decode()
         == """\
 # Story 2.3 Code Review Findings - Round 1
 
-**Reviewer:** claude as adversarial, fresh context
+**Reviewer:** claude as adversarial (Fresh Context)
 **Date:** 2026-03-01 09:00
 **Branch:** punchlist/r1
 
@@ -211,6 +214,7 @@ FINDINGS = st.builds(
     spot=st.builds(Spot, PATHS, st.none() | st.integers(1, 900)),
     category=st.from_regex(r"[A-Za-z][A-Za-z _-]{0,20}[a-z]", fullmatch=True),
     detail=TEXTS,
+    impact=TEXTS,
     suggestion=TEXTS,
     rule=st.sampled_from(["", "S602", "no-eval"]),
     label=st.sampled_from(["", "F001"]),
@@ -244,6 +248,7 @@ def test_what_is_written_is_read_back_without_loss(findings, story):
             told.label,
         )
         assert heard.suggestion == plain(told.suggestion)
+        assert heard.impact == plain(told.impact)
         said = plain(told.detail).split()
         assert heard.detail.split() == said or (
             said == one(told.title).split() and not heard.detail

@@ -90,7 +90,7 @@ def test_what_is_read_back_has_the_words_of_the_finding_and_not_those_of_its_lif
         finding for finding in read_back(run).findings if finding.title.startswith("A discount")
     )
     assert lead.suggestion == "Default to None and make the list inside."
-    assert "customers get each other's discounts." in lead.detail
+    assert lead.impact == "customers get each other's discounts."
     assert "rechecked" not in lead.detail
     assert "its report calls it fixed" in lead.marks
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from punchlist.adapters.git.chain import arranged_ref, draft_regions, read_chain
+from punchlist.adapters.git.checkout_files import write_checkout_file
 from punchlist.adapters.git.command import decode_text, error_text
 from punchlist.adapters.git.fast_import import CommitChain, build_stream
 from punchlist.adapters.git.hooks import Hooks
@@ -27,6 +28,9 @@ class GitRepository:
         self._workshop = workshop
         self._trees = trees
         self._when = when
+
+    def write_checkout_file(self, path: str, content: bytes, heading: bytes) -> None:
+        write_checkout_file(self._workshop.checkout.root, path, content, heading)
 
     async def commit_chain(
         self, branch: str, parent: str, commits: Sequence[Draft], action: str

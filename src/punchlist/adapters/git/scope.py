@@ -72,6 +72,7 @@ async def resolve_change(
         base=ends.base,
         head=ends.head,
         base_name=ends.base_name,
+        branch=await workshop.checkout.current_branch(),
         paths=below,
         files={path: lines for path, lines in changed.lines.items() if _is_chosen(path, below)},
         deleted=tuple(path for path in changed.deleted if _is_chosen(path, below)),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
+from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import LatestReview, Run
 from punchlist.views.escaping import escape_controls, one_line
@@ -80,11 +81,13 @@ def _item_case(item: Item, run: Run) -> ET.Element:
     return case
 
 
+def _describe_finding(finding: Finding) -> str:
+    head = f"{format_place(finding)}: {finding.source}: {finding.title}"
+    return "\n".join(filter(None, (head, finding.detail.strip(), finding.impact.strip())))
+
+
 def _describe_history(item: Item) -> str:
-    findings = [
-        f"{format_place(finding)}: {finding.source}: {finding.title}\n{finding.detail}".strip()
-        for finding in item.findings
-    ]
+    findings = map(_describe_finding, item.findings)
     tried = [f"{describe_attempt(each)}\n{each.evidence}".strip() for each in item.attempts]
     return "\n\n".join((*findings, *tried))
 

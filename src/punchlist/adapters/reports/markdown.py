@@ -22,7 +22,6 @@ _SECTIONS = {
 }
 _ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|!\[|@(?=\w)")
 _ROUND = str.maketrans("[]", "()")
-_IMPACT = "Impact: "
 _LONGEST_DIFF = 24
 
 
@@ -74,20 +73,19 @@ def _render_entry(number: int, item: Item, run: Run) -> str:
 
 def _render_fields(item: Item, run: Run) -> Iterator[str]:
     lead = item.lead
-    problem, impact = _split_problem(lead)
     yield from _bullet("File", format_place(lead))
     if not item.in_scope:
         yield from _bullet("Severity", item.severity.value)
     yield from _bullet("Rule", lead.rule)
-    yield from _bullet("Problem", problem)
-    yield from _bullet("Impact", impact)
+    yield from _bullet("Problem", lead.detail.strip() or lead.title)
+    yield from _bullet("Impact", lead.impact)
     yield from _bullet("Fix", _describe_fix(lead))
     yield from _bullet("Status", item.status.value)
     sources = ", ".join(map(_describe_source, item.findings))
     yield from _bullet("Item", f"{item.number}, reported by {sources}")
     for other in item.findings[1:]:
         text = f"{_describe_source(other)} at {format_place(other)}: {other.title}"
-        yield from _bullet("Merged", f"{text}\n{other.detail}")
+        yield from _bullet("Merged", f"{text}\n{other.detail}\n{other.impact}".rstrip())
     for proof in item.proofs:
         yield from _bullet("Proof", describe_proof(proof))
     for note in item.notes:
@@ -101,14 +99,6 @@ def _render_fields(item: Item, run: Run) -> Iterator[str]:
     marks = (mark for finding in item.findings for mark in finding.marks)
     yield from _bullet("Flagged", "; ".join((*item.flags, *marks)))
     yield from _render_change(item, run.by_item.diffs.get(item.number))
-
-
-def _split_problem(finding: Finding) -> tuple[str, str]:
-    """Return the problem and, if the reviewer wrote it apart, the impact."""
-    detail, marker, impact = finding.detail.rpartition(_IMPACT)
-    if not marker or (detail and not detail.endswith("\n")):
-        return finding.detail or finding.title, ""
-    return detail.strip() or finding.title, impact
 
 
 def _describe_fix(finding: Finding) -> str:

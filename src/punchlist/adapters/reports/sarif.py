@@ -167,6 +167,7 @@ def _item_properties(item: Item, run: Run) -> sarif.Properties:
         "inScope": item.in_scope,
         "reportedBy": list(dict.fromkeys(one_line(finding.source) for finding in item.findings)),
         "proofs": [f"{proof.kind}: {one_line(proof.said)}" for proof in item.proofs],
+        "impact": escape_controls(item.lead.impact),
         "commit": item.commit,
         "issue": one_line(item.issue),
         "notFiled": one_line(run.filing.unfiled.get(item.number, "")),

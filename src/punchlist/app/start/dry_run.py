@@ -21,7 +21,7 @@ from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
 from punchlist.roles.crew import build_crew
-from punchlist.steps import plan
+from punchlist.steps import consolidate, plan
 from punchlist.workflow.language import Do, Workflow
 
 _AHEAD = frozenset({"review", "consolidate", "clarify", "fix"})
@@ -102,6 +102,8 @@ def _cut_workflow(workflow: Workflow) -> Workflow:
     for step in list_steps(workflow):
         if isinstance(step.options, plan.Options):
             steps.append(replace(step, options=replace(step.options, ask=False)))
+        elif isinstance(step.options, consolidate.Options):
+            steps.append(replace(step, options=replace(step.options, document=False)))
         elif step.verb in _AHEAD:
             steps.append(step)
         if step.verb == "fix":

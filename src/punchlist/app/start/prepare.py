@@ -8,6 +8,7 @@ from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import FoundChecks, find_project_checks
 from punchlist.adapters.documents.document import FindingsDocument
+from punchlist.adapters.git.checkout_files import check_folder
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
@@ -24,6 +25,7 @@ from punchlist.app.start.role_assignment import (
     find_same_agents,
     uses_analyzers,
 )
+from punchlist.app.start.story import make_story
 from punchlist.app.start.tracker import check_tracker_settings
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.checks.check import Check
@@ -79,6 +81,8 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         issue_ids=request.issue_ids,
         rounds=how.rounds,
         threshold=how.threshold,
+        story=make_story(request.story, request.title),
+        documents_folder=check_folder(workshop.checkout.root, settings.documents),
     )
     check_agents(how.crew, settings, session.home)
     _require_reviewer(ready)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from punchlist._version import __version__
 from punchlist.model.checks.check import Check
 from punchlist.model.ledger.events import Started
+from punchlist.model.ledger.story import Story
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.settings import LoadedSettings, encode_settings
 from punchlist.workflow.language import Workflow
@@ -34,6 +35,10 @@ class Request(Struct, frozen=True, kw_only=True):
     """How many rounds the loop has at most; 0 fixes nothing, None leaves it to the workflow."""
     threshold: int | None = None
     """The least score that approves a fix; None leaves it to the workflow."""
+    story: str = ""
+    """The id of the story that the review is about, in the user's own tracker."""
+    title: str = ""
+    """The story's title."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -64,6 +69,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     rounds: int | None = None
     """How many the user asked for; the workflow has as many."""
     threshold: int | None = None
+    story: Story = Story()
+    documents_folder: str = ""
 
     def started(self, repository: str) -> Started:
         """Return the first event of the run, without what is known only when it begins."""
@@ -88,6 +95,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
             judges=self.judges,
             rounds=self.rounds,
             threshold=self.threshold,
+            story=self.story,
+            documents_folder=self.documents_folder,
         )
 
     def fingerprint(self, repository: str) -> str:
@@ -102,5 +111,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
             self.workflow.text,
             sorted(self.crew.items()),
             *([sorted(self.issue_ids)] if self.issue_ids else []),
+            *((self.story.id,) if self.story.id else ()),
         )
         return sha256(msgspec.json.encode(parts)).hexdigest()

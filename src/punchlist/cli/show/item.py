@@ -76,6 +76,8 @@ def _render_findings(item: Item) -> "Iterator[RenderableType]":
 
 def _render_detail(finding: Finding) -> Iterator[str]:
     yield from (escape_text(line) for line in finding.detail.splitlines()[:_EVIDENCE_LINES])
+    if finding.impact:
+        yield f"impact: {one_line(finding.impact)}"
     if finding.suggestion:
         yield f"suggestion: {one_line(finding.suggestion)}"
     if finding.fix is not None:

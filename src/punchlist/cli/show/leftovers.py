@@ -8,7 +8,7 @@ from punchlist.cli.show.words import format_headline, format_place, one_line
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
-from punchlist.views.item_words import NO_FIX, unfixed_reason
+from punchlist.views.item_words import ACCEPTED, NO_FIX, unfixed_reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,15 +21,22 @@ SEVERITIES = {Severity.CRITICAL: "bold red", Severity.MAJOR: "yellow", Severity.
 
 
 def render_unresolved(run: Run) -> "Iterator[RenderableType]":
-    """Render the items that are not fixed; filed ones are among them."""
+    """Render the items that are not fixed; filed ones are among them, and accepted ones follow."""
     done = (Status.FIXED, Status.DISMISSED)
     unfixed = sorted((item for item in run.in_scope if item.status not in done), key=_sort_key)
-    if not unfixed:
-        return
-    yield render_heading("Not fixed, and why" if run.last_batch else "Reported, the worst first")
-    yield render_items(unfixed[:_TOP])
-    if len(unfixed) > _TOP:
-        yield indent_text(f"and {len(unfixed) - _TOP:,} more: punchlist show {run.id}", "dim")
+    heading = "Not fixed, and why" if run.last_batch else "Reported, the worst first"
+    accepted = sorted(filter(_is_accepted, run.find_items(Status.DISMISSED)), key=reading_order)
+    for title, items in ((heading, unfixed), ("Accepted, and not fixed", accepted)):
+        if items:
+            yield render_heading(title)
+            yield render_items(items[:_TOP])
+        if len(items) > _TOP:
+            yield indent_text(f"and {len(items) - _TOP:,} more: punchlist show {run.id}", "dim")
+
+
+def _is_accepted(item: Item) -> bool:
+    """Return whether the user accepted it as it is when a loop asked."""
+    return item.attempts[-1].why.startswith(ACCEPTED)
 
 
 def render_items(items: Sequence[Item]) -> "Table":

@@ -21,7 +21,7 @@ def ask_questions(run: Run) -> str | dict[str, str] | None:
     question = run.waiting_for
     if question is not None:
         note(
-            one_line(question.question),
+            *map(one_line, question.question.splitlines()),
             *(f"  {key}) {one_line(text)}" for key, text in question.choices.items()),
         )
         choice = ask_choice(f"Your choice, or {_LATER}", [*question.choices, _LATER])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from punchlist.cli.show.caveats import render_caveats
 from punchlist.cli.show.layout import indent_text, render_commands, render_heading
 from punchlist.cli.show.leftovers import render_unresolved
-from punchlist.cli.show.words import shorten_path
+from punchlist.cli.show.words import one_line, shorten_path
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
@@ -57,7 +57,8 @@ def _render_title(run: Run, *, driven: bool) -> "Text":
     if run.ended:
         verdict, style = ": ".join(OUTCOME_WORDS[summary.outcome]), _STYLES[summary.outcome]
     name = (f"Run {run.id}", "bold")
-    about = f" · {run.started.workflow_name} · {format_duration(run.active)} · "
+    story = f" · {one_line(run.started.story.label)}" if run.started.story.id else ""
+    about = f"{story} · {run.started.workflow_name} · {format_duration(run.active)} · "
     broken = "".join(f"{gap.what}: {gap.why}\n" for gap in broken_checks(run))
     said = f"\n{summary.headline}\n"
     return Text.assemble("\n", name, about, (verdict, style), said, (broken, "bold yellow"))
@@ -159,7 +160,7 @@ def _render_questions(run: Run) -> "Iterator[RenderableType]":
     question = run.waiting_for
     if question is not None:
         yield render_heading("The run asks")
-        yield indent_text(question.question)
+        yield from map(indent_text, question.question.splitlines())
         choices = question.choices.items()
         yield render_commands(
             {f"punchlist answer {run.id} {choice}": text for choice, text in choices}
@@ -180,7 +181,7 @@ def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[Renderab
     report = next((path for path in pages if Path(path).exists()), "")
     if run.landing.landed:
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
-            standing, "your checkout is as it was"
+            standing, _describe_checkout(run)
         )
         commits = pluralize(len(run.landing.commits), "commit")
         yield render_heading(f"The fixes: {commits} on {run.landing.branch}; {fate}")
@@ -190,6 +191,13 @@ def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[Renderab
     if report:
         yield indent_text("The whole run on one page:", "dim")
         yield indent_text(shorten_path(report), "cyan")
+
+
+def _describe_checkout(run: Run) -> str:
+    if run.filing.placed:
+        added = pluralize(len(run.filing.placed), "findings document is", "findings documents are")
+        return f"in your checkout {added} new, and nothing else"
+    return "your checkout is as it was"
 
 
 def next_commands(

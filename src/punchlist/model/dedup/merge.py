@@ -60,6 +60,7 @@ def _content_key(finding: Finding) -> tuple[object, ...]:
         finding.title,
         finding.id,
         finding.detail,
+        finding.impact,
         finding.category,
     )
 

@@ -80,6 +80,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     rule: str = ""
     label: str = ""
     detail: str = ""
+    impact: str = ""
+    """Why it matters, if the reviewer says that apart."""
     category: str = ""
     suggestion: str = ""
     url: str = ""

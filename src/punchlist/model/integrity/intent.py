@@ -44,7 +44,8 @@ def find_intent(items: Iterable[Item]) -> Intent:
 
 
 def _finding_intent(finding: Finding) -> Intent:
-    category, words = finding.category.strip(), f"{finding.title}\n{finding.detail}"
+    category = finding.category.strip()
+    words = f"{finding.title}\n{finding.detail}\n{finding.impact}"
     if _has_words("tidy", category):
         return Intent.OPEN if _has_words("wrong", finding.title) else Intent.KEEP
     if _has_words("unseen", finding.title) or (category and not _has_words("bug", category)):
@@ -79,7 +80,7 @@ def asks_removal(items: Iterable[Item]) -> bool:
 def join_words(items: Iterable[Item]) -> str:
     """Return all that the reviewers wrote about the items."""
     return "\n".join(
-        f"{_headline(finding)}\n{finding.detail}\n{finding.suggestion}"
+        f"{_headline(finding)}\n{finding.detail}\n{finding.impact}\n{finding.suggestion}"
         for item in items
         for finding in item.sighted
     )

@@ -42,7 +42,9 @@ class Fact(StrEnum):
     ABSENT = "absent"
     """The agent that was to fix or judge it gave no answer: that is no attempt."""
     REOPENED = "reopened"
-    """A person asks for another try of what was blocked, or no tool reports it any more."""
+    """It is to be tried again: a person asks for that, a loop goes on with what the fixer called
+    blocked, or no tool reports it any more.
+    """
     RESTORED = "restored"
     """A dismissal was taken back."""
 
@@ -175,9 +177,16 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tries(self) -> int:
-        """Number of failed attempts to fix it."""
+        """Number of failed attempts to fix it since it was last opened again."""
         failures = (Fact.SAID_DEFERRED, Fact.REJECTED, Fact.CONTESTED)
-        return sum(attempt.fact in failures for attempt in self.attempts)
+        return sum(attempt.fact in failures for attempt in self.since_reopened)
+
+    @property
+    def since_reopened(self) -> tuple[Attempt, ...]:
+        """Its history since it was last opened again, or all of it."""
+        facts = [attempt.fact for attempt in self.attempts]
+        last = len(facts) - facts[::-1].index(Fact.REOPENED) if Fact.REOPENED in facts else 0
+        return self.attempts[last:]
 
     @property
     def worked_on_by(self) -> str:
@@ -193,8 +202,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def undone(self) -> int:
-        """How often it came back after a fix that had landed."""
-        return sum(attempt.fact is Fact.SEEN_AGAIN for attempt in self.attempts)
+        """How often it came back after a fix that had landed, since it was last opened again."""
+        return sum(attempt.fact is Fact.SEEN_AGAIN for attempt in self.since_reopened)
 
     @property
     def rejected(self) -> frozenset[str]:

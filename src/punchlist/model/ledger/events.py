@@ -15,6 +15,7 @@ from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.earlier_runs import Debt, Dismissal
+from punchlist.model.ledger.story import Story
 from punchlist.model.patch.change import Change
 from punchlist.model.patch.hunk import Hunk
 from punchlist.model.patch.patch import Patch
@@ -72,6 +73,10 @@ class Started(Event, frozen=True, kw_only=True):
     """How many rounds at most the user asked for, 0 for no fixes; None: as the workflow says."""
     threshold: int | None = None
     """The least score that approves a fix, as the user asked; None: as the workflow says."""
+    story: Story = Story()
+    """What the review is about."""
+    documents_folder: str = ""
+    """The folder of the checkout where findings documents are written as well."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -347,6 +352,8 @@ class Reported(Event, frozen=True, kw_only=True):
 
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
+    placed: tuple[str, ...] = ()
+    """Findings documents in the user's checkout, by their path from its root."""
 
 
 class Dismissed(Event, frozen=True, kw_only=True):

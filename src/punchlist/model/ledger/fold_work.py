@@ -65,7 +65,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             return replace(run, reviewing=replace(seen, unknown=event.unknown))
         case ev.Reported():
             artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
-            filing = replace(run.filing, artifacts=artifacts, listed=event.listed)
+            placed = tuple(dict.fromkeys((*run.filing.placed, *event.placed)))
+            filing = replace(run.filing, artifacts=artifacts, listed=event.listed, placed=placed)
             return replace(run, filing=filing)
         case _:
             assert_never(event)

@@ -182,6 +182,8 @@ class FilingRecord(Struct, frozen=True, kw_only=True):
     """Why debts of earlier runs could not be filed this time either."""
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
+    placed: tuple[str, ...] = ()
+    """Findings documents in the user's checkout."""
 
 
 class Conversation(Struct, frozen=True, kw_only=True):

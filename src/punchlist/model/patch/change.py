@@ -32,6 +32,8 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     base: str
     head: str
     base_name: str = ""
+    branch: str = ""
+    """The branch that is checked out; '' if there is none."""
     paths: tuple[str, ...] = ()
     files: dict[str, tuple[LineRange, ...]] = {}
     deleted: tuple[str, ...] = ()

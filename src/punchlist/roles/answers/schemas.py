@@ -42,13 +42,22 @@ def _schema(kind: Any) -> Schema:
 
 
 _FINDING = _object(
-    id=str, file=str, line=str, issue=str, detail=str, severity=Severity, category=str, fix_hint=str
+    id=str,
+    file=str,
+    line=str,
+    issue=str,
+    detail=str,
+    impact=str,
+    severity=Severity,
+    category=str,
+    fix_hint=str,
 )
 _FULL_FINDING = _object(
     severity=Severity,
     category=str,
     title=str,
     description=str,
+    impact=str,
     file_path=str,
     line_start=int | None,
     line_end=int | None,

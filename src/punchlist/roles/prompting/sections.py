@@ -64,6 +64,8 @@ def _render_finding(item: Item) -> str:
     for finding in item.sighted[:4]:
         if finding.detail and finding.detail != lead.title:
             lines.append(f"detail: {shorten_text(finding.detail, _DETAIL)}")
+        if finding.impact:
+            lines.append(f"impact: {shorten_text(finding.impact, _CODE)}")
         if finding.suggestion:
             lines.append(f"suggested: {shorten_text(finding.suggestion, _CODE)}")
     if lead.code:
@@ -167,9 +169,24 @@ def render_groups(task: RoleTask) -> str:
 def build_values(project: Background) -> dict[str, str]:
     """Return the values that every prompt may use beside its sections."""
     checks = (f"- `{clean_text(shlex.join(command))}`" for command in project.checks)
+    notes = (_render_story(project), clean_text(project.notes))
     return {
         "base": clean_attribute(project.base),
         "branch": clean_attribute(project.branch),
         "checks": "\n".join(checks),
-        "notes": clean_text(project.notes).strip(),
+        "notes": "\n\n".join(filter(None, notes)).strip(),
     }
+
+
+def _render_story(project: Background) -> str:
+    """Return which story the work is about, and where; '' without one."""
+    if not project.story:
+        return ""
+    fields = {
+        "Branch": project.branch,
+        "Base branch": project.base,
+        "Story file": ", ".join(project.specification),
+        "Round": str(project.round),
+    }
+    lines = [f"{name}: {clean_attribute(value)}" for name, value in fields.items() if value]
+    return "\n".join((f"This is about {clean_attribute(project.story)}", *lines))

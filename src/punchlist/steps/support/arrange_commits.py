@@ -94,8 +94,15 @@ def render_group(made: Sequence[MadeCommit], landed: Sequence[Landed], run: Run)
     subject = shorten_subject(_group_subject(landed, len(items), run.landing.titles))
     listed = "\n".join(f"- {locate_item(item)}: {one_line(item.current.title)}" for item in items)
     seen = "\n".join(_list_evidence(items))
-    trailers = f"Punchlist-Run: {run.id}\nPunchlist-Items: {', '.join(map(str, numbers))}\n"
-    return "\n\n".join(filter(None, (subject, listed, seen, trailers)))
+    return "\n\n".join(filter(None, (subject, listed, seen, render_trailers(run, numbers))))
+
+
+def render_trailers(run: Run, numbers: Sequence[int]) -> str:
+    """Render the trailers of a commit: the run, the items, and the story if there is one."""
+    story = run.started.story
+    named = [f"Story: {one_line(f'{story.id} {story.title}')}"] if story.id else []
+    items = ", ".join(map(str, numbers))
+    return "\n".join((*named, f"Punchlist-Run: {run.id}", f"Punchlist-Items: {items}\n"))
 
 
 def _group_subject(landed: Sequence[Landed], count: int, titles: Mapping[int, str]) -> str:

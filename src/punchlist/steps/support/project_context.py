@@ -43,9 +43,11 @@ async def load_background(run: Run, world: World) -> Background:
         checks=tuple(check.command for check in started.checks if started.checks_allowed),
         diff=diff,
         base=change.base_name or change.base[:12],
-        branch=run.landing.branch,
+        branch=change.branch or run.landing.branch,
         specification={path: text for path, text in meant.items() if text is not None},
         notes=started.notes,
+        story=started.story.label,
+        round=run.position.round,
     )
 
 

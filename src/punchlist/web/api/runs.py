@@ -152,7 +152,7 @@ async def begin_run(app: WebSession, data: Starting, role: Role, key: str) -> st
     asked = RunRequest(
         body=msgspec.json.encode(("runs", data)),
         make=lambda: _make_request(app, data, role),
-        flags=app.agent_settings(data.agents, role) | _limit_settings(data),
+        flags=app.agent_settings(data.agents, role) | _plain_settings(data),
         key=key,
     )
     return await app.begin(app.find_repository(data.repository_id), asked)
@@ -162,6 +162,12 @@ def _make_request(app: WebSession, data: Starting, role: Role) -> Request:
     if data.allow_checks and not role.includes(Role.ADMIN):
         other = "`punchlist allow` in the repository, once, does it too"
         raise Refused(403, "to let checks run takes the role admin", other)
+    if data.documents and not role.includes(Role.ADMIN):
+        raise Refused(
+            403,
+            "to write findings documents into the checkout takes the role admin",
+            "leave `documents` out: the documents are among the run's artifacts",
+        )
     if data.workflow and data.workflow not in builtin_names():
         raise Refused(
             400, f'no workflow is called "{data.workflow}"', f"one of: {', '.join(builtin_names())}"
@@ -186,9 +192,10 @@ def adjust(workflow: Workflow, rounds: int | None, threshold: int | None) -> Wor
         raise Refused(422, str(error), error.hint) from error
 
 
-def _limit_settings(data: Starting) -> dict[str, str]:
+def _plain_settings(data: Starting) -> dict[str, str]:
     limits = {"limits.time": data.max_seconds, "limits.dollars": data.max_dollars}
-    return {name: f"{value:g}" for name, value in limits.items() if value}
+    folder = {"documents": data.documents} if data.documents else {}
+    return {name: f"{value:g}" for name, value in limits.items() if value} | folder
 
 
 def require_item(run: Run, number: int) -> Item:

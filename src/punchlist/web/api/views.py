@@ -55,6 +55,8 @@ def run_part(run: Run, repository: str, state: State) -> RunPart:
         not_checked=summary.gaps,
         usage=run.usage,
         trouble=run.trouble,
+        story=run.started.story.label,
+        documents=run.filing.placed,
     )
 
 

@@ -129,6 +129,7 @@ class _SarifReader:
             end_column=place.end_column,
             label=_find_label(result),
             detail="\n\n".join(part for part in (detail, also) if part),
+            impact=_find_impact(result),
             category=_rule_category(rule) or self._tool,
             url=(rule.help_uri if rule else None) or result.hosted_viewer_uri or "",
             severity_word=word,
@@ -197,6 +198,12 @@ def _suppression_mark(suppressions: Iterable[Suppression]) -> str:
             why = f": {suppression.justification}" if suppression.justification else ""
             return f"suppressed in the report ({suppression.kind or 'no kind given'}){why}"
     return ""
+
+
+def _find_impact(result: SarifResult) -> str:
+    """Return why it matters, as our own reports say it."""
+    said = (result.properties or {}).get("impact")
+    return said.strip() if isinstance(said, str) else ""
 
 
 def _find_label(result: SarifResult) -> str:

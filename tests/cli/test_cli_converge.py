@@ -1,0 +1,51 @@
+"""converge on the command line: a story, its documents in the checkout, the question, and what each answer does."""
+
+import workbench
+from workbench import finding, fix, fixer
+
+WHY = "a shop without prices cannot open"
+ALL = [finding("mean", impact=WHY), finding("initials")]
+LEFT = {"findings": ALL, "summary": "looked"}
+
+
+def play(repo, tmp_path, make_punchlist):
+    """A fixer that fixes one fault and defers the others, and a reviewer that reports the others."""
+    bench = workbench.Workbench(repo, tmp_path)
+    bench.play(
+        {
+            "role": "adversarial",
+            "answer": {**LEFT, "findings": [*ALL, finding("page")]},
+            "times": 1,
+        },
+        {"role": "adversarial", "answer": LEFT},
+        fixer(fix("page"), fix("mean", "deferred", "later"), fix("initials", "deferred", "later")),
+    )
+    command = make_punchlist(repo.root)
+    command.env["PUNCHLIST_CONFIG"] = str(tmp_path / "settings.toml")
+    return command
+
+
+def test_a_story_is_seen_through_to_the_question_and_accepted(repo, tmp_path, make_punchlist):
+    command = play(repo, tmp_path, make_punchlist)
+    story = ("--story", "2.3", "--title", "Cart totals", "--documents", "docs/progress")
+    asked = command("run", "--workflow", "converge", "--yes", *story)
+    assert asked.returncode == 4, asked.stderr
+    shown = asked.stdout
+    path = "docs/progress/story-2.3-review-findings-round-3.md"
+    for line in (
+        "    Story 2.3: Cart totals: review blocked\n    After 3 review rounds, issues remain:\n",
+        "    - Critical: 0\n    - Important: 1\n    - Minor: 1\n",
+        f"    Findings document: {path}\n",
+    ):
+        assert line in shown
+    document = (repo.root / path).read_text()
+    assert "- **Total findings:** 2\n- **Critical:** 0\n- **Important:** 1\n" in document
+    assert f"impact: {WHY}" in command("show", "last", "2").stdout
+    again = command("answer", "last", "c")
+    assert (again.returncode, "After 4 review rounds" in again.stdout) == (4, True)
+    done = command("answer", "last", "b", "--by", "kim")
+    assert done.returncode == 0
+    said = "Story 2.3: Cart totals is done: kim accepted the findings that were open."
+    assert said in done.stdout
+    listed = done.stdout.partition("Accepted, and not fixed\n")[2]
+    assert ("mean() fails" in listed, "accepted after 4 rounds" in listed) == (True, True)
