@@ -305,10 +305,10 @@ def _build_moves(
         elif number not in reports:
             yield Move(number, Fact.SAID_DEFERRED, by=by, why=NO_STATUS)
         else:
-            yield from _apply_report(reports[number], by, unchanged, ref)
+            yield from apply_report(reports[number], by, unchanged, ref)
 
 
-def _apply_report(report: ItemClaim, by: str, unchanged: str, ref: str) -> Iterator[Move]:
+def apply_report(report: ItemClaim, by: str, unchanged: str, ref: str) -> Iterator[Move]:
     """Yield the moves of one report; `unchanged` is why there is no patch, or ''."""
     number, why = report.item, report.why
     no_reason = f"{report.outcome}, and no reason was given"
