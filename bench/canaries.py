@@ -14,7 +14,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app.start.agents import RunAgents
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
@@ -62,7 +61,7 @@ async def real(name: str) -> None:
     settings = load_settings(None, {"agents.use": name}).settings
     with tempfile.TemporaryDirectory(prefix="punchlist-canaries-") as folder:
         home = Path(folder) / "runs" / "bench"
-        stage = RunAgents({"challenger": (name,)}, settings, home, FolderArtifacts(home))
+        stage = RunAgents({"challenger": (name,)}, settings, home)
         challenger = stage.make_crew(lambda *_: None).challenger
         said = []
         for number, canary in enumerate(CANARIES, 1):

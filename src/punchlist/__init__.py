@@ -6,9 +6,36 @@ from typing import TYPE_CHECKING, Any
 from punchlist._version import __version__
 
 if TYPE_CHECKING:
-    from punchlist.library import ReviewFixResult, review_and_fix
+    from punchlist.library import (
+        Finding,
+        FindingGroup,
+        FindingTracker,
+        FixEngine,
+        FixOpts,
+        FixReport,
+        IssueRegistry,
+        ReviewFinding,
+        ReviewFixResult,
+        ReviewResult,
+        VerificationRunner,
+        review_and_fix,
+    )
 
-__all__ = ["ReviewFixResult", "__version__", "review_and_fix"]
+__all__ = [
+    "Finding",
+    "FindingGroup",
+    "FindingTracker",
+    "FixEngine",
+    "FixOpts",
+    "FixReport",
+    "IssueRegistry",
+    "ReviewFinding",
+    "ReviewFixResult",
+    "ReviewResult",
+    "VerificationRunner",
+    "__version__",
+    "review_and_fix",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -235,6 +235,6 @@ def test_the_package_gives_the_library_only_to_those_who_ask():
         text=True,
         check=True,
     )
-    assert said.stdout.split() == ["False", "punchlist.library"]
+    assert said.stdout.split() == ["False", "punchlist.library.run"]
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = punchlist.nothing

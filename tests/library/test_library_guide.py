@@ -1,12 +1,13 @@
 """The guides of the library and the plan files say what the code does."""
 
-import ast
 import inspect
 import json
 import re
 from pathlib import Path
 
-from punchlist import ReviewFixResult, review_and_fix
+import pytest
+
+from punchlist import ReviewFixResult, library, review_and_fix
 from punchlist.views.plans.plan_forms import Master, Sheet, Step, Way
 
 GUIDES = Path(__file__).parents[2] / "docs/guides"
@@ -37,15 +38,44 @@ def test_every_argument_and_every_field_is_explained():
     assert set(named("library.md", "field")) == set(ReviewFixResult.__struct_fields__)
 
 
-def test_the_example_calls_it_as_it_can_be_called():
-    (code,) = blocks("library.md", "python")
-    (call,) = (
-        node
-        for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "review_and_fix"
-    )
-    keywords = {keyword.arg: None for keyword in call.keywords}
-    inspect.signature(review_and_fix).bind(*call.args, **keywords)
+def test_every_exported_part_is_explained():
+    text = FENCE.sub("", (GUIDES / "library.md").read_text("utf-8"))
+    told = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]+`", text))))
+    beside = {"Ask", "Reply", "PunchlistError", "make_result"}  # ports and errors, told elsewhere
+    assert set(library.__all__) - beside <= told
+
+
+@pytest.fixture
+def shop(make_repo, tmp_path, monkeypatch):
+    """The guide's repository, and its agents played by a script."""
+    repo = make_repo("shop")
+    monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
+    repo.commit({"README.md": "a shop\n"})
+    repo.git("checkout", "--quiet", "-b", "rebates")
+    repo.commit({"shop.py": "def mean(prices):\n    return sum(prices) / len(prices)\n"})
+    script = tmp_path / "script.json"
+    edit = {"path": "shop.py", "replace": "len(prices)", "with": "len(prices) if prices else 0"}
+    fix = {"role": "fixer", "fixes": [{"when": "mean() fails", "edits": [edit]}]}
+    script.write_text(json.dumps([{"role": "unified", "answer": {"groups": []}}, fix]))
+    for name in ("CLAUDE", "CODEX"):
+        monkeypatch.setenv(f"PUNCHLIST_AGENT__{name}__KIND", "scripted")
+        monkeypatch.setenv(f"PUNCHLIST_AGENT__{name}__SCRIPT", str(script))
+    monkeypatch.chdir(tmp_path)
+    return repo
+
+
+def test_the_examples_run(shop, capsys):
+    said = []
+    for code in blocks("library.md", "python"):
+        exec(compile(code, "library.md", "exec"), {"__name__": "__main__"})
+        said.append(capsys.readouterr().out)
+    assert "0 of 0 fixed" in said[0]
+    assert said[1] == "F002 blocked Referenced file deleted\n"
+    assert said[2].startswith("F001 ")
+    assert Path(said[2].split()[1]).is_file()
+    assert "mean() fails for no prices" in said[3]
+    assert "fix_completed" in said[3]
+    assert "punchlist/" in said[3].splitlines()[-1]
 
 
 def test_the_plan_files_shown_have_the_fields_that_are_written():

@@ -148,6 +148,48 @@ class TestReviews:
         assert review.failed
         assert review.findings == ()
 
+    @pytest.mark.parametrize(
+        ("said", "severity"),
+        [
+            (
+                (
+                    "# Review\n\n## Critical Issues (Must Fix)\n\n1. **[Security]:** Raw SQL\n"
+                    "   - **File:** `src/a.py:4-6`\n   - **Problem:** name is not bound\n"
+                ),
+                Severity.CRITICAL,
+            ),
+            ("Two things.\n\n### Important\n\n- Raw SQL in `src/a.py:4-6`\n", Severity.MAJOR),
+            (
+                (
+                    "## Findings\n\n### 1. Raw SQL (critical)\n\n**File:** src/a.py\n**Lines:** 4-6\n\n"
+                    "### 2. Not ranked\n\n- Location: src/b.py\n\n## Summary\n\nTwo.\n"
+                ),
+                Severity.CRITICAL,
+            ),
+            ('## Minor\n\n1. Raw SQL\n   - File: src/a.py:4-6\n\n{"findings": []}', Severity.MINOR),
+        ],
+    )
+    def test_an_answer_in_markdown_is_a_review(self, reviewed, said, severity):
+        review = reviewed(said)
+        first = review.findings[0]
+        assert (review.failed, review.refused, first.severity) == ("", (), severity)
+        assert first.title.startswith("Raw SQL")
+        assert (first.spot.path, first.spot.line, first.spot.end_line) == ("src/a.py", 4, 6)
+        assert [finding.spot.path for finding in review.findings[1:]] in ([], ["src/b.py"])
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "# Review\n\nEverything is fine.\n",
+            "## Critical\n\nNone.\n\n## Minor\n\n- none\n",
+            "I looked at:\n\n1. `src/a.py:1-40`, which is fine\n2. the tests\n",
+            "## Findings\n\nI could not read the files.\n",
+        ],
+    )
+    def test_markdown_without_a_finding_is_a_failed_review(self, reviewed, said):
+        review = reviewed(said)
+        assert (bool(review.failed), review.findings) == (True, ())
+
     def test_a_finding_about_quotas_is_a_finding(self, reviewed):
         said = {
             **FULL,

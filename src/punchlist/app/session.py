@@ -17,6 +17,7 @@ from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
+from punchlist.ports.agent import Agent
 from punchlist.settings import LoadedSettings, home_folder, load_settings, run_folder
 
 
@@ -33,6 +34,8 @@ class Session:
         self._readonly = readonly
         self.checkout = checkout
         self.flags = dict(flags)
+        self.own_agents: dict[str, Agent] = {}
+        """Agents of the program that uses punchlist as a library, by name."""
 
     @classmethod
     async def open(

@@ -85,6 +85,8 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retry_after: float = 0
     opened: tuple[str, ...] = ()
     """Files its tools were seen to open, relative to the folder."""
+    denied: tuple[str, ...] = ()
+    """Tool calls that its own program refused to run."""
     transcript: str = ""
     """The artifact that has the whole conversation."""
     tries: int = 1

@@ -50,6 +50,8 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     transcript: str = ""
     cut: tuple[str, ...] = ()
     """What did not fit into the prompt, in words."""
+    denied: tuple[str, ...] = ()
+    """Tool calls that the agent's own program refused to run."""
 
 
 class Opinion(Answer, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from typing import Protocol
 
 from punchlist.ports.agent import Ask
 from punchlist.ports.roles import Claims, RoleTask
@@ -59,7 +60,17 @@ async def _ask_fixer(
     return claims, answer
 
 
-def build_prompt(task: RoleTask, seat: RoleSeat) -> RenderedPrompt:
+class PromptFrame(Protocol):
+    """A prompt's template, and its limit in characters."""
+
+    @property
+    def prompt(self) -> str: ...
+
+    @property
+    def limit(self) -> int: ...
+
+
+def build_prompt(task: RoleTask, seat: PromptFrame) -> RenderedPrompt:
     """Return the fixer's prompt; in a retry the items carry their history."""
     project = task.told
     sections = [

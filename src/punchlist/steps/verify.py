@@ -1,7 +1,7 @@
 """verify: analyzers and checks judge the patches; group testing finds the culprits."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, takewhile
 
 from msgspec import Struct
@@ -24,7 +24,7 @@ from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Rechecked, Tried, Verified
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.patch import ReservedSpans
+from punchlist.model.patch.patch import Patch, ReservedSpans
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import (
     Measure,
@@ -40,6 +40,11 @@ from punchlist.steps.judging.trial import Try, run_trial
 from punchlist.steps.support.batching import current_fix_key
 from punchlist.steps.support.wording import join_few
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
+
+_OVERLAPPING = "it changes what another fix of this round changes; it is tried again on top of that"
+_DISPLACED = (
+    "it changes what another fix of this round changes, which was refused; it is asked for again"
+)
 
 
 class Options(VerbOptions, frozen=True):
@@ -85,11 +90,12 @@ def _plan_actions(run: Run, options: Options) -> tuple[Action, ...]:
         apart = tuple(number for number in run.work.patches if number not in conflicts)
         return select_pending(run, _recheck_action(1, apart))
     candidates = _sort_batches(run, first.passed)
-    if candidates and (unmeasured := unmeasured_checks(run)):
+    displaced = _sort_batches(run, _find_displaced(run, first))
+    if (candidates or displaced) and (unmeasured := unmeasured_checks(run)):
         return select_pending(run, *unmeasured)
     examinations = [
         Action(f"examine {batch.number}", Examine(batch.number), f"a look at: {batch.title}")
-        for batch in candidates
+        for batch in (*candidates, *displaced)
         if batch.uses_agent and batch.number not in run.work.examined
     ]
     if examinations:
@@ -101,8 +107,22 @@ def _plan_actions(run: Run, options: Options) -> tuple[Action, ...]:
 
 def _find_refused(run: Run, first: Rechecked) -> dict[int, str]:
     """Return the batches that analyzers, other patches or the examination speak against."""
-    refuted = {number: seen.refuted for number, seen in run.work.examined.items() if seen.refuted}
-    return {**first.failed, **find_conflicts(run), **refuted}
+    displaced = dict.fromkeys(_find_displaced(run, first), _DISPLACED)
+    overlapping = dict.fromkeys(find_conflicts(run), _OVERLAPPING)
+    return {**first.failed, **overlapping, **displaced, **_find_refuted(run)}
+
+
+def _find_refuted(run: Run) -> dict[int, str]:
+    return {number: seen.refuted for number, seen in run.work.examined.items() if seen.refuted}
+
+
+def _find_displaced(run: Run, first: Rechecked) -> tuple[int, ...]:
+    """Return the batches that overlap only batches which are refused themselves: they are
+    examined, so that their own faults are said.
+    """
+    refused = first.failed.keys() | _find_refuted(run).keys()
+    conflicts = find_conflicts(run).items()
+    return tuple(number for number, others in conflicts if others and refused.issuperset(others))
 
 
 def _close_at_limit(run: Run, options: Options) -> Action | None:
@@ -133,18 +153,29 @@ def _land_largest(run: Run, so_far: Conclude, limit: str) -> Action | None:
     return None
 
 
-def find_conflicts(run: Run) -> dict[int, str]:
-    """Return agents' batches whose patch overlaps an earlier one, with the reason."""
+def find_conflicts(run: Run) -> dict[int, tuple[int, ...]]:
+    """Return agents' batches whose patch overlaps earlier ones, with these."""
     taken = ReservedSpans()
-    found: dict[int, str] = {}
-    why = "it changes what another fix of this round changes; it is tried again on top of that"
+    found: dict[int, tuple[int, ...]] = {}
+    earlier: list[int] = []
     for batch in _sort_batches(run, run.work.patches):
         patch = run.work.patches[batch.number]
         if not batch.uses_agent or taken.admits(patch):
             taken.reserve(patch)
+            earlier.append(batch.number)
         else:
-            found[batch.number] = why
+            patches = {number: run.work.patches[number] for number in earlier}
+            found[batch.number] = tuple(_find_overlapped(patch, patches))
     return found
+
+
+def _find_overlapped(patch: Patch, earlier: Mapping[int, Patch]) -> Iterator[int]:
+    """Yield the numbers of the patches that this one overlaps."""
+    for number, other in earlier.items():
+        taken = ReservedSpans()
+        taken.reserve(other)
+        if not taken.admits(patch):
+            yield number
 
 
 def _recheck_action(turn: int, batches: tuple[int, ...]) -> Action:

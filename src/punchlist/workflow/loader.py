@@ -203,6 +203,22 @@ def _suggest_name(word: str, known: Iterable[str]) -> str:
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
+def with_options(workflow: Workflow, options: Mapping[str, Mapping[str, Any]]) -> Workflow:
+    """Return the workflow with these options of the steps of each verb, and its text with them."""
+    data = yaml.safe_load(workflow.text)
+    data["steps"] = [_set_options(step, options) for step in data["steps"]]
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
+    return parse_workflow(text, workflow.name, f"{workflow.name} with other options")
+
+
+def _set_options(step: Any, options: Mapping[str, Mapping[str, Any]]) -> Any:
+    verb, given = next(iter(step.items())) if isinstance(step, dict) else (step, {})
+    if verb == "repeat":
+        inner = [_set_options(each, options) for each in given["steps"]]
+        return {verb: {**given, "steps": inner}}
+    return {verb: {**(given or {}), **options[verb]}} if verb in options else step
+
+
 def with_rounds(workflow: Workflow, rounds: int) -> Workflow:
     """Return the workflow, and its text that a run pins, with every loop limited to `rounds`."""
     if rounds < 1:

@@ -15,6 +15,9 @@ from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.dialect import CallContext, ParsedReply
 from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex, is_strict
+from punchlist.adapters.agents.dialects.copilot import Copilot
+from punchlist.adapters.agents.dialects.gemini import Gemini
+from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.agents.dialects.qwen import Qwen
 from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_event, parse_events
 from punchlist.adapters.agents.settings import AgentSettings
@@ -71,6 +74,47 @@ def test_a_real_refusal_of_the_key_is_understood(kind):
     assert (read.trouble, read.text) == (AgentTrouble.AUTH, "")
     assert "401" in read.failed
     assert read.session
+
+
+DENIED = {
+    "claude": [
+        {
+            "type": "result", "subtype": "success", "is_error": False, "result": "x",
+            "permission_denials": [
+                {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "rm\n -r x"}},
+                {"tool_name": "Edit", "tool_use_id": "u", "tool_input": {"file_path": "a.py"}},
+            ],
+        },
+    ],
+    "codex": [
+        {"type": "thread.started", "thread_id": "s"},
+        {"type": "item.completed", "item": {"type": "command_execution", "command": "rm -r x", "status": "declined"}},
+        {"type": "turn.completed", "usage": {}},
+    ],
+    "gemini": [
+        {"type": "tool_use", "tool_name": "run_shell_command", "tool_id": "t", "parameters": {"command": "rm -r x"}},
+        {"type": "tool_result", "tool_id": "t", "status": "error", "output": "Tool execution denied by policy."},
+        {"type": "result", "status": "success"},
+    ],
+    "opencode": [
+        {"type": "tool_use", "part": {"tool": "bash", "state": {"status": "error", "input": {"command": "rm -r x"}, "error": "The user rejected permission to use this specific tool call."}}},
+        {"type": "step_finish", "part": {"reason": "stop"}},
+    ],
+    "copilot": [
+        {"type": "tool.execution_start", "data": {"toolCallId": "t", "toolName": "bash", "arguments": {"command": "rm -r x"}}},
+        {"type": "tool.execution_complete", "data": {"toolCallId": "t", "success": False, "error": {"message": "The user rejected this tool call."}}},
+        {"type": "result", "exitCode": 0},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DENIED)
+def test_tool_calls_that_the_program_refused_are_told(kind):
+    out = "\n".join(map(json.dumps, DENIED[kind])).encode()
+    others = {"copilot": Copilot(), "gemini": Gemini(), "opencode": Opencode()}
+    read = {**DIALECTS, **others}[kind].parse_output(ran(out), ASK)
+    assert read.denied[0].endswith("rm -r x")
+    assert len(read.denied) == (2 if kind == "claude" else 1)
 
 
 RESULT = {

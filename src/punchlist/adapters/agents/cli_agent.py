@@ -200,6 +200,7 @@ class CliAgent:
             trouble=(parsed.trouble or AgentTrouble.OTHER) if parsed.failed else None,
             retry_after=parsed.retry_after,
             opened=_relative_paths(parsed.opened, ask.folder),
+            denied=tuple(dict.fromkeys(parsed.denied)),
             transcript=_save_transcript(self._setup.artifacts, name, ran),
         )
 

@@ -87,6 +87,8 @@ class ParsedReply(Struct, frozen=True, kw_only=True):
     retry_after: float = 0
     opened: tuple[str, ...] = ()
     """As the agent named them: absolute, or relative to the folder."""
+    denied: tuple[str, ...] = ()
+    """Tool calls that the program refused to run."""
 
 
 ReadEvent = Callable[[JsonEvent], Measured | None]

@@ -45,7 +45,8 @@ async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Wat
     name = started.workflow_name
     workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
     folder = run_folder(session.home, run.id)
-    world = wiring.build_world(workshop, run, started, store, folder, watcher.handle_output)
+    hear, own = watcher.handle_output, session.own_agents
+    world = wiring.build_world(workshop, run, started, store, folder, hear, own_agents=own)
     limits = decode_settings(started.settings).settings.limits
     allowed = Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width)
     engine = Engine(workflow, world, store, allowed, watcher)

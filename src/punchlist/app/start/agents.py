@@ -19,8 +19,7 @@ from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Run
-from punchlist.ports.agent import OUTSIDE
-from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.agent import OUTSIDE, Agent
 from punchlist.ports.roles import Crew
 from punchlist.roles.crew import build_crew
 from punchlist.settings import Settings, load_settings
@@ -46,10 +45,12 @@ class RunAgents:
         cast: Mapping[str, tuple[str, ...]],
         settings: Settings,
         folder: Path,
-        artifacts: Artifacts,
         earlier: Usage | None = None,
+        *,
+        own: Mapping[str, Agent] | None = None,
     ) -> None:
-        """`earlier` is what the run had used before."""
+        """`earlier` is what the run had used before; `own` are agents that need not be built."""
+        self._own = own or {}
         self._settings = settings
         self._mail = mail_folder(folder)
         self._place = AgentPlace(
@@ -59,7 +60,7 @@ class RunAgents:
             sandbox=settings.agents.sandbox,
             mail=self._mail,
         )
-        self._artifacts = artifacts
+        self._artifacts = FolderArtifacts(folder)
         limit = settings.limits.dollars
         self.spending = Spending(folder / "spending", limit=limit, earlier=earlier)
         self._players = {role: self._make_player(role, names) for role, names in cast.items()}
@@ -92,7 +93,8 @@ class RunAgents:
                 effort=chosen.effort or own.effort,
                 timeout=chosen.timeout or own.timeout,
             )
-            agents.append(build_agent(AgentSetup(name, own, place, self._artifacts, self.spending)))
+            setup = AgentSetup(name, own, place, self._artifacts, self.spending)
+            agents.append(self._own.get(name) or build_agent(setup))
         policy = AgentRetryPolicy(retries=settings.agents.retries)
         return Journal(RetryingAgent(agents, policy), self._artifacts)
 
@@ -100,7 +102,7 @@ class RunAgents:
 def check_agents(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:
     """Raise SettingsError if an agent cannot be built or a prompt cannot be used."""
     folder = home / "runs" / "none"
-    RunAgents(cast, settings, folder, FolderArtifacts(folder)).make_crew(lambda label, piece: None)
+    RunAgents(cast, settings, folder).make_crew(lambda label, piece: None)
 
 
 def check_client_name(name: str, flags: Mapping[str, str]) -> None:

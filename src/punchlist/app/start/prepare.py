@@ -49,7 +49,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     settings = loaded.settings
     check_tracker_settings(loaded)
     check_agent_settings(loaded)
-    found = await find_checks(workshop, scope.base, loaded, head=scope.head)
+    found = await find_checks(workshop, scope.base, loaded, head=scope.head, given=request.checks)
     checks = await _name_check_files(found.checks, workshop, scope.base)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
@@ -125,13 +125,18 @@ async def repository_settings(workshop: Workshop, commit: str) -> str | None:
 
 
 async def find_checks(
-    workshop: Workshop, commit: str, loaded: LoadedSettings, *, head: str = ""
+    workshop: Workshop,
+    commit: str,
+    loaded: LoadedSettings,
+    *,
+    head: str = "",
+    given: tuple[Check, ...] = (),
 ) -> FoundChecks:
-    """Return the configured checks, else those detected on the base commit; an environment that
-    was made for `head` is preferred to one for the base.
+    """Return the given or the configured checks, else those detected on the base commit; an
+    environment that was made for `head` is preferred to one for the base.
     """
     settings = loaded.settings
-    configured = settings.build_checks(loaded.origins.get("checks", ""))
+    configured = given or settings.build_checks(loaded.origins.get("checks", ""))
     if configured or not settings.detect_checks:
         return FoundChecks(configured)
     place = await find_place(workshop, filter(None, (head, commit)))
@@ -165,8 +170,8 @@ def _find_permission(
     request: Request, checks: tuple[Check, ...], allowance: Allowance, loaded: LoadedSettings
 ) -> bool | None:
     """Return whether checks may run, or None to ask the user. Those in the user's settings may."""
-    if request.allow_checks is not None:
-        return request.allow_checks
+    if request.checks or request.allow_checks is not None:
+        return bool(request.checks or request.allow_checks)
     own = loaded.origins.get("checks", REPOSITORY_FILE) != REPOSITORY_FILE
     if own or allowance.covers(hash_checks(checks)):
         return True

@@ -27,6 +27,8 @@ class Request(Struct, frozen=True, kw_only=True):
     force: bool = False
     specification: tuple[str, ...] = ()
     """Files that say what the change is meant to do."""
+    checks: tuple[Check, ...] = ()
+    """Checks of the caller, which may run, instead of the project's."""
     notes: str = ""
     """What agents are told about this run."""
     issue_ids: tuple[str, ...] = ()

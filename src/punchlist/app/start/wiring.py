@@ -1,6 +1,7 @@
 """Connect the adapters to the ports of a run."""
 
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from punchlist.app.start.tracker import make_tracker
 from punchlist.model.checks.protected import protect_files
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
+from punchlist.ports.agent import Agent
 from punchlist.ports.world import World
 from punchlist.settings import decode_settings
 
@@ -38,14 +40,18 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     store: SqliteStore,
     folder: Path,
     hear: Hear = lambda label, piece: None,
+    *,
+    own_agents: Mapping[str, Agent] | None = None,
 ) -> World:
-    """`folder` is the run's own; documents already reviewed are not read again."""
+    """`folder` is the run's own; documents already reviewed are not read again. `own_agents` are
+    those of the program that uses punchlist as a library, by name.
+    """
     loaded = decode_settings(started.settings)
     settings, checkout = loaded.settings, workshop.checkout.root
     suppressions = suppressions_of(settings.analyzers)
     trees = WorkTrees(workshop)
     artifacts = FolderArtifacts(folder)
-    agents = RunAgents(started.crew, settings, folder, artifacts, run.usage)
+    agents = RunAgents(started.crew, settings, folder, run.usage, own=own_agents)
     hidden = (workshop.folder.parents[1],)
     kit = Kit(checkout=checkout)
     own = (path for check in started.checks for path in check.files)

@@ -57,7 +57,9 @@ class ParsedAnswer(Generic[R]):
     @property
     def about(self) -> dict[str, Any]:
         """Return the fields common to all answers."""
-        reply = {name: getattr(self.reply, name) for name in ("agent", "session", "transcript")}
+        reply = {
+            name: getattr(self.reply, name) for name in ("agent", "session", "transcript", "denied")
+        }
         trouble = self.reply.trouble if self.reading is None else None
         return {**reply, "usage": self.usage, "failed": self.failed, "trouble": trouble}
 
@@ -102,6 +104,7 @@ async def _ask_again(
         session=second.session or first.session,
         transcript=second.transcript or first.transcript,
         opened=tuple(dict.fromkeys((*first.opened, *second.opened))),
+        denied=tuple(dict.fromkeys((*first.denied, *second.denied))),
     )
     reading = was if second.failed else await _parse_reply(second, asked, read)
     failed = f"{was.failed}; asked again: {second.failed}" if second.failed else reading.failed

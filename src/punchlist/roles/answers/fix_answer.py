@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +12,7 @@ from punchlist.intake.json_entry import Entry, find_text
 from punchlist.model.finding.paths import normalize_path
 from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.roles.answers.find_json import find_answer
-from punchlist.roles.answers.item_codes import NAMES, find_entries, parse_code
+from punchlist.roles.answers.item_codes import NAMES, ReadCode, find_entries, parse_code
 from punchlist.roles.answers.score_answer import TOP, parse_number
 
 _LISTS = ("outcomes", "results", "reports", "items", "findings", "issues", "statuses", "fixes")
@@ -62,16 +63,21 @@ class Statements(Struct, frozen=True):
     failed: str = ""
 
 
-def parse_statements(text: str, asked: Collection[int], root: str) -> Statements:
-    """Parse the reports in a fixer's answer on the items it was asked about."""
+def parse_statements(
+    text: str, asked: Collection[int], root: str, read_code: ReadCode = parse_code
+) -> Statements:
+    """Parse the reports in a fixer's answer on the items it was asked about; `read_code` reads
+    their names.
+    """
     alone = next(iter(asked)) if len(asked) == 1 else None
-    answer = find_answer(text, is_fix_answer if alone is None else is_any_outcome)
+    fits = is_fix_answer if alone is None else is_any_outcome
+    answer = find_answer(text, partial(fits, read_code=read_code))
     if answer.failed:
         return Statements(failed=answer.failed)
     said: dict[int, list[Statement]] = {}
     unknown: dict[str, Entry] = {}
-    for name, entry in _list_entries(answer.value):
-        known = parse_code(name)
+    for name, entry in _list_entries(answer.value, read_code):
+        known = read_code(name)
         if known is None or known[0] not in asked:
             unknown[name[:80] or "(no name)"] = entry
         else:
@@ -86,25 +92,26 @@ def parse_statements(text: str, asked: Collection[int], root: str) -> Statements
     )
 
 
-def _list_entries(value: object) -> list[tuple[str, Entry]]:
-    entries = find_entries(value, _LISTS, "outcome")
+def _list_entries(value: object, read_code: ReadCode) -> list[tuple[str, Entry]]:
+    entries = find_entries(value, _LISTS, "outcome", read_code)
     if entries is None and isinstance(value, dict):
         return [(find_text(value, NAMES), value)]
     return entries or []
 
 
-def is_any_outcome(value: object) -> bool:
+def is_any_outcome(value: object, read_code: ReadCode = parse_code) -> bool:
     """Return whether the value has an outcome, whatever the item is called."""
-    entries = _list_entries(value)
-    return is_fix_answer(value) or any(parse_outcome(find_text(e, _OUTCOME)) for _, e in entries)
+    entries = _list_entries(value, read_code)
+    named = is_fix_answer(value, read_code)
+    return named or any(parse_outcome(find_text(entry, _OUTCOME)) for _, entry in entries)
 
 
-def is_fix_answer(value: object) -> bool:
+def is_fix_answer(value: object, read_code: ReadCode = parse_code) -> bool:
     """Return whether the value has an outcome of an item, or an empty list of outcomes."""
-    entries = find_entries(value, _LISTS, "outcome")
+    entries = find_entries(value, _LISTS, "outcome", read_code)
     if entries is None:
         return False
-    said = any(parse_code(name) and find_text(entry, _OUTCOME) for name, entry in entries)
+    said = any(read_code(name) and find_text(entry, _OUTCOME) for name, entry in entries)
     return said or (isinstance(value, dict) and value.get("outcomes") == [])
 
 

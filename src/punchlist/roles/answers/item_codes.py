@@ -1,7 +1,7 @@
 """Parses agents' names of items: "F007", "7", "f-7", and "F007-2" or "F007.a" for a part."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from punchlist.intake.json_entry import Entry, find_text
@@ -16,6 +16,8 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 80
+ReadCode = Callable[[str], tuple[int, str] | None]
+"""Returns the number and the part that a name means; None if it means no item."""
 
 
 def parse_code(name: str) -> tuple[int, str] | None:
@@ -25,14 +27,16 @@ def parse_code(name: str) -> tuple[int, str] | None:
     return (int(found["number"]), re.sub(r"\W+", "", found["part"]).casefold()) if found else None
 
 
-def find_entries(value: object, lists: Iterable[str], field: str) -> list[tuple[str, Entry]] | None:
+def find_entries(
+    value: object, lists: Iterable[str], field: str, read_code: ReadCode = parse_code
+) -> list[tuple[str, Entry]] | None:
     """Return the entries by item name, from a list of objects with names or an object keyed by
     names; None if there are none. A bare value beside a name becomes the `field`; truncated
     entries are left out.
     """
     if isinstance(value, list):
         entries = list(_read_list(value))
-        return entries if any(parse_code(name) for name, _ in entries) else None
+        return entries if any(read_code(name) for name, _ in entries) else None
     if not isinstance(value, dict):
         return None
     for name in lists:
@@ -41,7 +45,7 @@ def find_entries(value: object, lists: Iterable[str], field: str) -> list[tuple[
             return list(_read_list(inner))
         if isinstance(inner, dict):
             return list(_read_members(inner, field))
-    return list(_read_members(value, field)) if any(parse_code(name) for name in value) else None
+    return list(_read_members(value, field)) if any(read_code(name) for name in value) else None
 
 
 def _read_list(entries: Iterable[object]) -> Iterator[tuple[str, Entry]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
+from punchlist.intake import markdown_findings
 from punchlist.intake.json_entry import DETAIL, LISTS, PATH, TITLE, Entry, find_text, parse_entry
 from punchlist.intake.raw_finding import Unreadable, shorten_raw
 from punchlist.intake.source_files import Sources
@@ -46,7 +47,7 @@ def parse_review(text: str, name: str, sources: Sources) -> ReviewAnswer:
     # One object a line, or those behind an unreadable place, are findings, too.
     strays: list[object] = [stray for stray in answer.strays if _is_finding(stray)]
     if answer.failed and not strays:
-        return ReviewAnswer(failed=answer.failed)
+        return _parse_markdown(text, name, sources) or ReviewAnswer(failed=answer.failed)
     findings: list[Finding] = []
     refused: list[RefusedEntry] = []
     groups: list[tuple[int, ...]] = []
@@ -56,6 +57,8 @@ def parse_review(text: str, name: str, sources: Sources) -> ReviewAnswer:
             _read_entry(entry, name, sources, findings, refused)
         if len(findings) > before:
             groups.append(tuple(range(before, len(findings))))
+    if not findings and (told := _parse_markdown(text, name, sources)):
+        return told  # an empty list behind findings in Markdown is no clean review
     grouped = isinstance(answer.value, dict) and "groups" in answer.value
     return ReviewAnswer(
         tuple(findings),
@@ -64,6 +67,14 @@ def parse_review(text: str, name: str, sources: Sources) -> ReviewAnswer:
         "" if findings else _why_not_clean(answer.value, refused, answer.incomplete),
         answer.incomplete,
     )
+
+
+def _parse_markdown(text: str, name: str, sources: Sources) -> ReviewAnswer | None:
+    """Return the findings of an answer that is a Markdown document; None if it has none."""
+    if not markdown_findings.is_findings(text):
+        return None
+    findings, refused = markdown_findings.read_markdown(text, sources, name)
+    return ReviewAnswer(findings, refused) if findings else None
 
 
 def is_review(value: object) -> bool:

@@ -34,6 +34,7 @@ from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.batching import ALONE
 from punchlist.steps.support.project_context import find_answered, load_background
+from punchlist.steps.support.wording import join_few
 from punchlist.views.plans.plan_forms import item_code
 
 NO_CHANGE = "no change was made"
@@ -107,7 +108,7 @@ async def fix_with_agent(task: AgentFix, run: Run, world: World) -> Attempted:
         transcript=claims.transcript,
         failed=claims.failed,
         moves=tuple(
-            move
+            _add_denials(move, claims)
             for batch in batches
             for move in _build_moves(batch, claims, patches, refused, apart)
         ),
@@ -305,10 +306,18 @@ def _build_moves(
         elif number not in reports:
             yield Move(number, Fact.SAID_DEFERRED, by=by, why=NO_STATUS)
         else:
-            yield from _apply_report(reports[number], by, unchanged, ref)
+            yield from apply_report(reports[number], by, unchanged, ref)
 
 
-def _apply_report(report: ItemClaim, by: str, unchanged: str, ref: str) -> Iterator[Move]:
+def _add_denials(move: Move, claims: Claims) -> Move:
+    """Return the agent's move with the tool calls that its own program refused."""
+    if not claims.denied or move.by != (claims.agent or "agent"):
+        return move
+    refused = f"the agent's own program refused: {join_few(claims.denied)}"
+    return replace(move, why=f"{move.why} ({refused})" if move.why else refused)
+
+
+def apply_report(report: ItemClaim, by: str, unchanged: str, ref: str) -> Iterator[Move]:
     """Yield the moves of one report; `unchanged` is why there is no patch, or ''."""
     number, why = report.item, report.why
     no_reason = f"{report.outcome}, and no reason was given"

@@ -8,6 +8,7 @@ from typing import Any
 
 from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.cli_agent import make_filename
+from punchlist.adapters.agents.denials import find_denial
 from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
@@ -103,11 +104,13 @@ class Codex:
                 session=session, opened=opened, failed=failed, trouble=trouble, retry_after=wait
             )
         failed, _ = troubles.explain_exit(ran)
+        denied = (_find_denial(event.get("item")) for event in found)
         return ParsedReply(
             text="" if failed else _last_message(found),
             session=session,
             usage=read_usage(end),
             opened=opened,
+            denied=tuple(filter(None, denied)),
             failed=failed,
         )
 
@@ -147,6 +150,10 @@ def _read_session_usage(home: Path, thread: str) -> Usage | None:
                 output_tokens=counted.count("output_tokens"),
             )
     return None
+
+
+def _find_denial(item: JsonEvent) -> str:
+    return find_denial(item.type, item.text("command"), item.text("status"))
 
 
 def _last_message(found: Sequence[JsonEvent]) -> str:

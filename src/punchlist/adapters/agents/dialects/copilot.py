@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from punchlist.adapters.agents import trouble as troubles
+from punchlist.adapters.agents.denials import find_denial
 from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
@@ -81,6 +82,7 @@ class Copilot(Unmetered):
             trouble=trouble,
             retry_after=troubles.parse_retry_delay(failed),
             opened=tuple(_opened_files(found)),
+            denied=tuple(filter(None, _list_denials(found))),
         )
         return require_text(reply)
 
@@ -98,6 +100,17 @@ def _explain_failure(
     if not status and any(words in message for words in _BROKEN):
         return message, AgentTrouble.CUT
     return message, troubles.classify_error(message, status)
+
+
+def _list_denials(found: Sequence[JsonEvent]) -> Iterator[str]:
+    used = [event.get("data") for event in found if event.type == "tool.execution_start"]
+    calls = {call.text("toolCallId"): call for call in used}
+    for event in found:
+        call = calls.get(event.text("data", "toolCallId"))
+        if call is not None and event.type == "tool.execution_complete":
+            target = call.text("arguments", "path") or call.text("arguments", "command")
+            why = event.text("data", "error", "message")
+            yield find_denial(call.text("toolName"), target, why)
 
 
 def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:

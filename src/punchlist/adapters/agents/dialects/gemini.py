@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from punchlist.adapters.agents import trouble as troubles
+from punchlist.adapters.agents.denials import find_denial
 from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
@@ -111,6 +112,7 @@ class Gemini(Unmetered):
             session=first_text(found, "session_id"),
             usage=_read_usage(result) if result else Usage(),
             opened=tuple(_opened_files(found)),
+            denied=tuple(filter(None, _list_denials(found))),
             failed=failed,
             trouble=trouble,
             retry_after=troubles.parse_retry_delay(failed),
@@ -173,6 +175,16 @@ def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:
         done = event.type == "tool_result" and event.text("status") == "success"
         if done and (path := paths.get(event.text("tool_id"))):
             yield path
+
+
+def _list_denials(found: Sequence[JsonEvent]) -> Iterator[str]:
+    used = {event.text("tool_id"): event for event in found if event.type == "tool_use"}
+    for event in found:
+        call = used.get(event.text("tool_id"))
+        if call is not None and event.type == "tool_result" and event.text("status") == "error":
+            target = _tool_path(call) or call.text("parameters", "command")
+            why = f"{event.text('error', 'message')} {event.text('output')}"
+            yield find_denial(call.text("tool_name"), target, why)
 
 
 def _tool_path(event: JsonEvent) -> str:

@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from punchlist.adapters.agents import trouble as troubles
+from punchlist.adapters.agents.denials import find_denial
 from punchlist.adapters.agents.dialect import (
     AgentCall,
     CallContext,
@@ -108,6 +109,7 @@ class Opencode:
             trouble=trouble,
             retry_after=_retry_delay(end) if end and failed else 0,
             opened=tuple(filter(None, map(_opened_file, found))),
+            denied=tuple(filter(None, map(_find_denial, found))),
         )
         return require_text(reply)
 
@@ -175,6 +177,14 @@ def _last_message(found: Sequence[JsonEvent], end: JsonEvent) -> str:
         for part in parts
         if part.text("messageID") == message and not part.is_true("synthetic")
     )
+
+
+def _find_denial(event: JsonEvent) -> str:
+    part = event.get("part")
+    given = part.get("state", "input")
+    target = given.text("filePath") or given.text("command")
+    why = part.text("state", "error") if part.text("state", "status") == "error" else ""
+    return find_denial(part.text("tool"), target, why)
 
 
 def _opened_file(event: JsonEvent) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from punchlist.adapters.agents import trouble as troubles
+from punchlist.adapters.agents.denials import name_call
 from punchlist.adapters.agents.dialect import ParsedReply, read_usage
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
 from punchlist.adapters.agents.spending import Measured
@@ -73,6 +74,7 @@ def parse_output(ran: ProcessResult, ask: Ask, answer: Sequence[str]) -> ParsedR
         failed, trouble = troubles.explain_no_result(ran)
         return ParsedReply(session=session, opened=opened, failed=failed, trouble=trouble)
     failed, problem = _explain_failure(result, ran)
+    refused = result.items("permission_denials")
     structured = map(result.json, answer if ask.schema else ())
     return ParsedReply(
         text="" if failed else next(filter(None, structured), "") or result.text("result"),
@@ -82,6 +84,7 @@ def parse_output(ran: ProcessResult, ask: Ask, answer: Sequence[str]) -> ParsedR
         trouble=problem,
         retry_after=troubles.parse_retry_delay(failed),
         opened=opened,
+        denied=tuple(name_call(call.text("tool_name"), _call_target(call)) for call in refused),
     )
 
 
@@ -120,6 +123,13 @@ def _opened_files(found: Sequence[JsonEvent]) -> Iterator[str]:
         used = block.type == "tool_use" and block.text("id") in done
         if used and (path := _tool_path(block)):
             yield path
+
+
+def _call_target(call: JsonEvent) -> str:
+    """Return what a refused call was about: a file, a command, or all of its input."""
+    given = call.get("tool_input")
+    names = (*_PATHS, "command", "url", "pattern")
+    return next((text for name in names if (text := given.text(name))), given.json())
 
 
 def _tool_path(block: JsonEvent) -> str:

@@ -152,6 +152,7 @@ class ScriptedAgent:
             trouble=failure.trouble if failure else None,
             retry_after=failure.retry_after if failure else 0,
             opened=line.opened,
+            denied=line.denied,
         )
 
 

@@ -76,6 +76,8 @@ class ScriptLine(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     session: str = ""
     usage: Usage = Usage()
     opened: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    """Tool calls that its program is said to have refused."""
     fail: Failure | None = None
 
 

@@ -1,4 +1,4 @@
-"""Punchlist for programs: review, fix, prove and file with one call."""
+"""Review, fix, prove and file with one call."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing

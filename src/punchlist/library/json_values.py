@@ -1,0 +1,41 @@
+"""Values that are JSON: written in a fixed shape, read with an error that names the place."""
+
+from typing import Any, Self
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.errors import UsageError
+
+
+class JsonValue(Struct, frozen=True, omit_defaults=True):
+    """A value that can be written as JSON and read again; empty optional fields are left out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the value as plain dictionaries, lists and texts."""
+        fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return fields
+
+    def to_json(self) -> str:
+        return msgspec.json.format(msgspec.json.encode(self)).decode()
+
+    @classmethod
+    def from_dict(cls, fields: object) -> Self:
+        """Return the value of plain dictionaries; raise UsageError if a field is wrong."""
+        try:
+            return msgspec.convert(fields, cls)
+        except msgspec.ValidationError as error:
+            raise _explain_error(cls.__name__, error) from error
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the value of a JSON text; raise UsageError if it has another shape."""
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.DecodeError as error:
+            raise _explain_error(cls.__name__, error) from error
+
+
+def _explain_error(name: str, error: msgspec.DecodeError) -> UsageError:
+    hint = f"the fields of {name} are in docs/guides/library.md"
+    return UsageError(f"this is no {name}: {error}", hint=hint)
