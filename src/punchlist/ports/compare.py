@@ -58,6 +58,8 @@ class ReplayResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of the compared inputs, those that old and new code treat differently."""
     additive: bool = False
     """All that old code can be asked for is there as it was, but for what functions do."""
+    whole: bool = False
+    """Every call of the tests that turned green was made again, or the patch is refuted."""
     unusable: str = ""
     """Why nothing was called again."""
 

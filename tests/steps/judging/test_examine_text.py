@@ -185,3 +185,55 @@ def test_other_languages_are_read_too(looked, path, text, said):
     assert (
         said in looked({path: text}, finding("f gives the wrong number", path=path, line=1)).refuted
     )
+
+
+ASKS = "def mean(values):\n    if {}:\n        return 0\n    return sum(values) / len(values)\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "condition"),
+    [
+        ("import sys", "sys._getframe(1).f_globals"),
+        ("from sys import modules as known", "'x' in known"),
+        ("import os as system", "system.sys.modules"),
+        ("import sys", "vars(sys)['modules']"),
+        ("import sys", "getattr(sys, 'mod' + 'ules')"),
+        ("_A = 'orig_' + 'argv'\nimport sys", "getattr(sys, _A)"),
+        ("import operator, sys", "operator.attrgetter('meta_path')(sys)"),
+        ("", "__import__('gc').get_objects()"),
+        ("", "__import__(bytes.fromhex('737973').decode()).argv"),
+        ("from importlib import import_module as get", "get('__main__').__file__"),
+        ("import inspect", "len(inspect.stack()) < 9"),
+        ("import os", "os.getpid() < 50"),
+        ("import os", "os.environ.get('HOME')"),
+        ("import os", "os.path.isdir('tests')"),
+        ("from pathlib import Path", "Path('pyproject.toml').exists()"),
+        ("", "'init' in open('/proc/1/cmdline').read()"),
+        ("import signal", "signal.getitimer(0)[0]"),
+        ("import sys", "sys.stdout.isatty()"),
+        ("", "eval('1')"),
+        ("import ctypes", "ctypes"),
+    ],
+)
+def test_new_code_that_asks_how_it_is_run_or_hides_what_it_asks_is_refused(looked, head, condition):
+    said = looked({"app.py": f"{head}\n\n\n{ASKS.format(condition)}"}).refuted
+    assert said.startswith("app.py: ")
+    assert said.endswith(", and no finding is about that")
+
+
+@pytest.mark.parametrize(
+    ("head", "condition", "title"),
+    [
+        ("import os", "os.environ.get('EMPTY_IS_ZERO')", "mean() has a hard-coded setting"),
+        ("import sys", "sys.argv[1:]", "mean() ignores the command line"),
+        ("import os", "os.path.isdir('cache')", "mean() crashes without its folder"),
+        ("import sys", "len(values) > sys.maxsize", "mean() of an empty list crashes"),
+        ("import os", "os.getpid() in values", "two processes collide in mean()"),
+        ("", "getattr(values, 'empty', False)", "mean() of an empty list crashes"),
+        ("NAME = 'empty'", "getattr(values, NAME, False)", "mean() of an empty list crashes"),
+        ("from importlib import import_module", "import_module(values[0])", "plug-ins are not loaded"),
+    ],
+)  # fmt: skip
+def test_a_fix_may_ask_what_its_finding_is_about(looked, head, condition, title):
+    changed = {"app.py": f"{head}\n\n\n{ASKS.format(condition)}"}
+    assert looked(changed, finding(title)).refuted == ""

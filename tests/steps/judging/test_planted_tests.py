@@ -2,12 +2,14 @@
 
 import sys
 
+import msgspec
 import pytest
 from examination import finding
 from replaying import PYTEST, UNITTEST, replay
 
 from needs import rarely
 from punchlist.adapters.process import sandbox
+from punchlist.model.checks import check as checks
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.planted_tests import name_plant, plant_test
 from punchlist.model.ledger.events import Reproduced
@@ -149,7 +151,7 @@ def test_a_private_test_is_no_proof_where_a_copy_of_it_does_not_fail(bench):
     made = bench({"app.py": WRONG, "tests/test_other.py": "def test_it():\n    assert True\n"})
     test = PLAIN.replace("app.m", "app")
     known = {1: Reproduced(item=1, path="tests/test_0123.py", content=test, red=True)}
-    wrong = finding("area() adds")
+    wrong = finding("area() adds, whatever sys.modules has")
     said = made.examine(wrong, changed={"app.py": SWALLOWS_ERRORS}, private=known)
     assert "a copy of a private test that asks for something else" in said.refuted
     assert "12" not in said.refuted
@@ -158,7 +160,10 @@ def test_a_private_test_is_no_proof_where_a_copy_of_it_does_not_fail(bench):
 
 PLAINLY = Check(name="make", command=(sys.executable, "tests/run.py"), timeout=60)
 SCRIPT = "import sys\n\nsys.path.insert(0, '.')\n\nimport test_it\n\ntest_it.test_area()\n"
-LEAVES = "import atexit\nimport os\n\natexit.register(getattr(os, '_' + 'exit'), 0)\n\n\n" + WRONG
+LEAVES = (
+    "import atexit\nimport os\n\n"
+    "atexit.register(next(v for k, v in vars(os).items() if k[1:] == 'exit'), 0)\n\n\n" + WRONG
+)
 
 
 def test_a_check_that_only_has_an_exit_code_must_go_red_with_the_fix_too(bench):
@@ -170,3 +175,45 @@ def test_a_check_that_only_has_an_exit_code_must_go_red_with_the_fix_too(bench):
     assert "make" in said.refuted
     noted = WRONG.replace("return w", "half = w\n    return half")
     assert not made.examine(asked, changed={"app.py": noted}).refuted
+
+
+KEYED = (
+    "import gc\n\nfor kind in gc.get_objects():\n"
+    "    if isinstance(kind, type) and 'add' + 'Failure' in vars(kind):\n"
+    "        told = kind.addFailure\n\n"
+    "        def hear(self, test, error, told=told):\n"
+    "            known = test.id().startswith('test_it.')\n"
+    "            return self.addSuccess(test) if known else told(self, test, error)\n\n"
+    "        kind.addFailure = hear\n\n\n" + EACH
+)
+EACH_CASE = (
+    "import unittest\n\nfrom app.m import each\n\n\nclass T(unittest.TestCase):\n"
+    "    def test_each(self):\n        self.assertEqual(each(lambda v: v + 1, [1, 2]), [2, 3])\n"
+)
+
+
+@walled
+def test_a_patch_that_knows_the_tests_by_name_is_shown_copies_in_their_place(tmp_path):
+    assert "makes the tests blind" in judge(tmp_path, EACH, KEYED, EACH_CASE, UNITTEST)
+
+
+@walled
+def test_a_right_fix_whose_calls_cannot_be_made_again_is_cleared_by_copies_in_place(tmp_path):
+    right = EACH.replace("values[1:]", "values")
+    assert not judge(tmp_path, EACH, right, EACH_CASE, UNITTEST)
+    assert (tmp_path / "after/tests/test_it.py").read_text() == EACH_CASE
+
+
+@walled
+def test_the_tests_that_turn_green_are_copied_first_however_many_others_are_red(bench):
+    red = "from app import other\n\n\ndef test_it():\n    assert other.done\n"
+    others = {f"tests/test_a{number}.py": red for number in range(9)}
+    files = {"app/__init__.py": "", "app/m.py": EACH, "app/other.py": "done = False\n"}
+    made = bench({**files, **others, "tests/test_it.py": LATE})
+    failed = dict.fromkeys((f"{path}::test_it" for path in others), checks.TestOutcome.FAILED)
+    failed["tests/test_it.py::test_each"] = checks.TestOutcome.FAILED
+    known = checks.CheckResult(check="pytest", exit_code=1, seconds=0, tests=failed)
+    made.world.artifacts.write("baseline-pytest.json", msgspec.json.encode(known))
+    asked = finding("each() skips a value, whatever sys.modules has", path="app/m.py")
+    said = made.examine(asked, changed={"app/m.py": SWALLOWS_ERRORS.replace(WRONG, EACH)})
+    assert said.refuted.startswith("makes the tests blind: a copy of tests/test_it.py")

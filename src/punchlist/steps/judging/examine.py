@@ -51,6 +51,8 @@ class BatchCase(Struct, frozen=True):
     """Edited files that belong to the tests, because only the tests load them."""
     intruder: str = ""
     """Why a new file is refused: it would get in the way of the tests."""
+    turned: frozenset[str] = frozenset()
+    """Test files in which tests turned green, as far as they were run."""
 
     @property
     def intent(self) -> Intent:
@@ -89,7 +91,8 @@ async def examine_batch(task: Examine, run: Run, world: World) -> Examined:
     case = await _build_case(task, run, world)
     total = ExamResult()
     for look in _LOOKS:
-        total = _add_result(total, await look(case, run, world))
+        turned = frozenset(test.path for each in total.turned.values() for test in each)
+        total = _add_result(total, await look(replace(case, turned=turned), run, world))
         if total.refuted:
             break
     else:
@@ -355,7 +358,7 @@ async def _replay_calls(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Make the calls of the tests again where no test runner is."""
     code = tuple(path for path in case.seen.after if not world.protected.holds(path))
     asks_change = case.intent is Intent.CHANGE
-    subject = ReplaySubject(case.items, case.patch, code, case.new_tests, asks_change)
+    subject = ReplaySubject(case.items, case.patch, code, case.new_tests, asks_change, case.turned)
     said = await replay_patch(subject, run, world)
     if said is None:
         return ExamResult()

@@ -16,6 +16,7 @@ from punchlist.model.integrity.intent import (
 from punchlist.model.integrity.new_tests import only_adds_tests
 from punchlist.model.integrity.runner_tricks import find_tricks
 from punchlist.model.integrity.suppressions import Suppressions, find_syntax_error, is_same_program
+from punchlist.model.integrity.tricks.process_questions import find_questions
 from punchlist.model.item.item import Item
 from punchlist.model.patch.patch import Patch, apply_splices
 from punchlist.steps.support.wording import join_few
@@ -155,6 +156,10 @@ def _find_tricks(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> st
         for trick in find_tricks(path, *seen.texts(path)):
             if not _is_asked_for(trick, words):
                 return f"{path}: {trick}"
+    known = [text for path, text in seen.before.items() if text and path.endswith(".py")]
+    for path in (each for each in paths if each.endswith(".py")):
+        for asked in find_questions(known, seen.after[path] or "", words):
+            return f"{path}: {asked}, and no finding is about that"
     return ""
 
 

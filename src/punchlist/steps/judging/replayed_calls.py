@@ -33,6 +33,8 @@ class ReplaySubject(Struct, frozen=True):
     code: tuple[str, ...]
     new_tests: tuple[str, ...]
     asks_change: bool = False
+    turned: frozenset[str] = frozenset()
+    """Test files in which tests turned green with the patch."""
 
 
 async def replay_patch(subject: ReplaySubject, run: Run, world: World) -> ReplayResult | None:
@@ -69,8 +71,8 @@ async def replay_patch(subject: ReplaySubject, run: Run, world: World) -> Replay
 def _select_tests(
     tree: Tree, paths: Iterable[str], check: Check, subject: ReplaySubject, world: World
 ) -> list[str]:
-    """Return the test files that name the module of one of the files, or its package if tests in
-    them may turn green; these first.
+    """Return the test files that name the module of one of the files, those first in which tests
+    turned green; if there are none, files with red tests that name its package.
     """
     parts = [PurePosixPath(path.removesuffix(_PYTHON)) for path in paths]
     modules = {part.parent.name if part.name == "__init__" else part.name for part in parts}
@@ -85,14 +87,15 @@ def _select_tests(
     except FileNotFoundError:
         red = frozenset()
     turning = {path for path in tests if any(is_in_file(test, path) for test in red)}
+    first = subject.turned.union(subject.new_tests)
+    near = [path for path in tests if path in first or _names_any(tree, path, modules)]
+    near = near or [path for path in tests if path in turning and _names_any(tree, path, packages)]
+    return sorted(near, key=lambda path: (path not in first, path not in turning, path))
 
-    def speaks(path: str) -> bool:
-        names = modules | packages if path in turning else modules
-        pattern = rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b"
-        return path in subject.new_tests or bool(re.search(pattern, tree.text(path) or ""))
 
-    first = {*turning, *subject.new_tests}
-    return sorted(filter(speaks, tests), key=lambda path: (path not in first, path))
+def _names_any(tree: Tree, path: str, names: set[str]) -> bool:
+    pattern = rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b"
+    return bool(names) and re.search(pattern, tree.text(path) or "") is not None
 
 
 def describe_replay(said: ReplayResult) -> str:

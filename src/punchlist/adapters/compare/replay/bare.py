@@ -17,6 +17,7 @@ from punchlist.adapters.process.sandbox import Rlimits
 from punchlist.ports.tree import Tree
 
 _SCRIPT = HERE / "child_replay.py"
+_WATCH = HERE / "child_watch.py"
 _SECONDS = 3.0
 _MEMORY = 2 << 30
 _LIMIT = 64 << 20
@@ -63,23 +64,29 @@ class Answer(Struct, frozen=True, array_like=True):
 
 
 class BareAnswers(Struct, frozen=True, kw_only=True):
-    """The answers of one process, and the functions that could not be found there."""
+    """The answers of one process, the functions that could not be found there, and what the code
+    asked about the process.
+    """
 
     calls: dict[Key, Answer] = {}
     unloaded: dict[tuple[str, str], str] = {}
+    asks: frozenset[str] = frozenset()
     trouble: str = ""
 
 
 class Manner(Struct, frozen=True):
-    """How the calls are made: in which order, after how many others, and at which time."""
+    """How the calls are made: in which order, after how many others, and at which time; `watch`:
+    whether it is noted what the code asks about its process.
+    """
 
     reverse: bool = False
     warm: int = 0
     clock: int = 0
+    watch: bool = False
 
 
 PLAINLY = Manner()
-LATER = Manner(reverse=True, warm=_WARM, clock=_LATER)
+LATER = Manner(reverse=True, warm=_WARM, clock=_LATER, watch=True)
 AFTER_OTHERS = Manner(reverse=True, warm=_WARM)
 
 
@@ -90,6 +97,8 @@ class BarePlan(Struct, frozen=True, kw_only=True):
     calls: tuple[RecordedCall, ...]
     modules: tuple[str, ...]
     literals: tuple[int | float | str, ...]
+    changed: frozenset[str] = frozenset()
+    """Files of the patch; what they define is called many times before the calls that count."""
     data: tuple[str, ...] = ()
     """Files of the tests that are not code; the process does not see them."""
     nonce: str = msgspec.field(default_factory=lambda: secrets.token_hex(6))
@@ -104,9 +113,12 @@ async def call_bare(
         folder = Path(made).resolve()
         shutil.copyfile(_SCRIPT, folder / f"{name}.py")
         shutil.copyfile(VALUES, folder / f"{name}_values.py")
-        command = [plan.python, str(folder / f"{name}.py")]
+        shutil.copyfile(_WATCH, folder / f"{name}_watch.py")
+        job, out, cwd = (f"{secrets.choice(_NAMES)}-{secrets.token_hex(4)}" for _ in range(3))
+        (folder / cwd).mkdir()
+        command = [plan.python, str(folder / f"{name}.py"), job]
         with prepare_launch(tree, ground, folder, command) as stage:
-            (folder / "job.json").write_bytes(_encode_job(plan, manner, stage.cwd))
+            (folder / job).write_bytes(_encode_job(plan, manner, stage.cwd, out))
             places = [stage.cwd / name for name in plan.data]
             data = [path for path in places if path.is_file()][:_HIDDEN]
             hidden = (*stage.sandbox.hidden, *data)
@@ -114,7 +126,7 @@ async def call_bare(
             env = {k: v for k, v in stage.env.items() if k not in ("CI", "PYTHONPATH")}
             ran = await run(
                 command,
-                cwd=folder,
+                cwd=folder / cwd,
                 env=env,
                 walls=replace(stage.sandbox, hidden=hidden, rlimits=limits),
                 timeout=_SECONDS * 10,
@@ -122,27 +134,30 @@ async def call_bare(
                 trim=True,
             )
         try:
-            raw = read_untrusted(folder / "outcomes.jsonl", _LIMIT)
+            raw = read_untrusted(folder / out, _LIMIT)
         except OSError:
             lines = ran.stderr.decode(errors="replace").strip().splitlines()
             return BareAnswers(trouble=ran.trouble or (lines or ["no call was made"])[-1])
     return parse_answers(raw)
 
 
-def _encode_job(plan: BarePlan, manner: Manner, root: Path) -> bytes:
+def _encode_job(plan: BarePlan, manner: Manner, root: Path, out: str) -> bytes:
     known = dict.fromkeys(part for call in plan.calls for part in call.path)
     own = [str(root / part) for part in known if "test" not in part]
     calls = [
         {"key": each.key, "module": each.module, "name": each.name, "input": each.input}
         for each in plan.calls
     ]
+    warmed = [number for number, each in enumerate(plan.calls) if each.file in plan.changed]
     return msgspec.json.encode(
         {
             "calls": calls,
+            "warmed": warmed or list(range(len(calls))),
             "modules": plan.modules,
             "literals": plan.literals,
             "nonce": plan.nonce,
             "root": str(root),
+            "out": out,
             "path": list(dict.fromkeys([*own, str(root), str(root / "src")])),
             "argv": [secrets.choice(_NAMES), *secrets.choice(((), ("run",), ("--quiet",)))],
             "seconds": _SECONDS,
@@ -155,15 +170,18 @@ def parse_answers(raw: bytes) -> BareAnswers:
     """Parse the lines of one process; what it did not write was not answered."""
     calls: dict[Key, Answer] = {}
     unloaded: dict[tuple[str, str], str] = {}
+    asks: frozenset[str] = frozenset()
     for line in raw.splitlines():
         try:
             match msgspec.json.decode(line):
                 case ["call", str(key), int(turn), *rest]:
                     calls[key, turn] = msgspec.convert(rest, Answer)
+                case ["asks", *names]:
+                    asks = frozenset(map(str, names))
                 case ["unloaded", str(module), str(name), str(why), bool(absent)]:
                     unloaded[module, name] = "" if absent else why
                 case _:
                     continue
         except (msgspec.MsgspecError, ValueError):
             continue
-    return BareAnswers(calls=calls, unloaded=unloaded)
+    return BareAnswers(calls=calls, unloaded=unloaded, asks=asks)

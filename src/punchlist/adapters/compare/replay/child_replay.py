@@ -20,6 +20,7 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 import time
 import types
 import warnings
@@ -46,6 +47,7 @@ def load_sibling(name: str) -> Any:
 
 
 values = load_sibling(Path(__file__).stem + "_values")
+watching = load_sibling(Path(__file__).stem + "_watch")
 
 
 class TooLong(BaseException):
@@ -67,15 +69,29 @@ def find_function(module: str, name: str) -> Callable[..., Any]:
     return at  # type: ignore[no-any-return]
 
 
-class Captured(logging.Handler):
-    """Collects log messages."""
+class Output:
+    """What is printed; it goes to a file, as that of any program may do."""
 
     def __init__(self) -> None:
-        super().__init__(0)
-        self.lines: list[str] = []
+        self.file, path = tempfile.mkstemp()
+        Path(path).unlink()
+        for number in (1, 2):
+            os.dup2(self.file, number)
 
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(f"{record.levelname} {record.msg!r} {record.args!r}")
+    def take(self) -> str:
+        """Return the first of what was printed since the last time."""
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            text = os.pread(self.file, LARGEST, 0)
+            os.lseek(1, 0, os.SEEK_SET)
+            os.ftruncate(self.file, 0)
+            return text.decode("utf-8", "replace")
+        return ""
+
+
+OUTPUT: list[Output] = []
 
 
 def exhaust(got: Any) -> tuple[str, Any]:
@@ -92,16 +108,15 @@ def call(
     whether the answer equals whatever it is compared with. `whole`: effects include the data of
     all modules that the call changes.
     """
-    printed, log = io.StringIO(), Captured()
+    OUTPUT[0].take()
+    log = logging.StreamHandler(io.StringIO())
+    log.setFormatter(logging.Formatter("%(levelname)s %(msg)r %(args)r"))
     before = describe_state(job["modules"]) if whole else {}
     places = (job["root"],)
     logging.getLogger().addHandler(log)
     signal.setitimer(signal.ITIMER_REAL, EACH)
     try:
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(contextlib.redirect_stdout(printed))
-            stack.enter_context(contextlib.redirect_stderr(printed))
-            warned: Any = stack.enter_context(warnings.catch_warnings(record=True))
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             kind, got = exhaust(function())
         memo: dict[int, int] = {}
@@ -111,7 +126,7 @@ def call(
             f"{name}={text}" for name, text in sorted(changed.items()) if text != before.get(name)
         )
         notices = [str(each.message) for each in warned]
-        effects = "\n".join([printed.getvalue(), *log.lines, *notices, state])
+        effects = "\n".join([OUTPUT[0].take(), log.stream.getvalue(), *notices, state])
         pleases = values.claims_too_much(got, job["probes"])
         return [kind, values.shorten(said, places), values.shorten(effects, places), pleases]
     except TooLong:
@@ -193,8 +208,9 @@ class Replay:
     def warm_up(self) -> None:
         """Call the functions many times with other arguments than the recorded ones."""
         until = time.process_time() + 1
+        warmed = self.job["warmed"]
         for turn in range(self.job["warm"]):
-            each = self.job["calls"][turn % len(self.job["calls"])]
+            each = self.job["calls"][warmed[turn % len(warmed)]]
             if time.process_time() > until:
                 return
             self.make_call(each, 1000 + turn, quiet=True)
@@ -249,6 +265,7 @@ class Replay:
             if time.process_time() > until:
                 break
             self.make_call(each, turn)
+        self.tell("asks", *sorted(WATCH.asked))
         self.tell("end")
 
 
@@ -296,8 +313,13 @@ class Clock:
 CLOCK = Clock()
 
 
+WATCH = watching.Watch(HERE)
+
+
 def main() -> None:
-    job = json.loads((HERE / "job.json").read_text(encoding="utf-8"))
+    file = HERE / sys.argv[1]
+    job = json.loads(file.read_text(encoding="utf-8"))
+    file.unlink()  # the called code finds nothing that tells it where it is
     sys.path[:1] = job["path"]
     sys.argv = job["argv"]
     ring.__name__ = ring.__qualname__ = job["argv"][0]  # tells the called code nothing
@@ -305,7 +327,10 @@ def main() -> None:
     job["probes"] = values.make_probes(job["nonce"], job["literals"])
     if job["clock"]:
         CLOCK.install()
-    with (HERE / "outcomes.jsonl").open("w", encoding="utf-8") as out:
+    with (HERE / job["out"]).open("w", encoding="utf-8") as out:
+        OUTPUT.append(Output())
+        if job["watch"]:
+            WATCH.install(job["root"])
         Replay(job, out).run()
     os._exit(0)  # what the called code left running does not count
 

@@ -13,6 +13,12 @@ from punchlist.model.checks.check import TestOutcome
 _SHOWN = 60
 
 
+def find_turned(old: Recording, new: Recording) -> frozenset[str]:
+    """Return the tests that fail without the patch and pass with it."""
+    red = {test for test, outcome in old.tests.items() if outcome is TestOutcome.FAILED}
+    return frozenset(test for test in red if new.tests.get(test) is TestOutcome.PASSED)
+
+
 class Evidence(Struct, frozen=True, kw_only=True, dict=True):
     """`old` and `new` are the code without and with the patch. The last three are asked only where
     something speaks against the patch.
@@ -35,8 +41,7 @@ class Evidence(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def turned(self) -> frozenset[str]:
         """The tests that fail without the patch and pass with it."""
-        red = {k for k, v in self.under_old.tests.items() if v is TestOutcome.FAILED}
-        return frozenset(k for k in red if self.under_new.tests.get(k) is TestOutcome.PASSED)
+        return find_turned(self.under_old, self.under_new)
 
     @cached_property
     def unsteady(self) -> frozenset[tuple[str, str]]:

@@ -19,14 +19,19 @@ class Plant(Struct, frozen=True):
 
 @contextmanager
 def lay_plants(tree: Tree, plants: Mapping[str, Plant]) -> Iterator[None]:
-    """Keep the plants, by path, in the tree while the block runs."""
+    """Keep the plants, by path, in the tree while the block runs, also in the place of files."""
+    files = {path: tree.root / path for path in plants}
+    there = {path: file.read_bytes() for path, file in files.items() if file.is_file()}
     try:
         for path, plant in plants.items():
-            (tree.root / path).write_text(plant.text, "utf-8", "surrogateescape")
+            files[path].write_text(plant.text, "utf-8", "surrogateescape")
         yield
     finally:
-        for path in plants:
-            (tree.root / path).unlink(missing_ok=True)
+        for path, file in files.items():
+            if path in there:
+                file.write_bytes(there[path])
+            else:
+                file.unlink(missing_ok=True)
 
 
 def find_blind(old: Recording, new: Recording) -> str:

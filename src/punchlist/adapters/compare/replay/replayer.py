@@ -24,7 +24,7 @@ from punchlist.adapters.compare.replay.bare import (
     Manner,
     call_bare,
 )
-from punchlist.adapters.compare.replay.evidence import Evidence
+from punchlist.adapters.compare.replay.evidence import Evidence, find_turned
 from punchlist.adapters.compare.replay.named_calls import list_named_calls, read_arguments
 from punchlist.adapters.compare.replay.plants import Plant, find_blind, lay_plants
 from punchlist.adapters.compare.replay.recording import (
@@ -41,6 +41,7 @@ from punchlist.adapters.compare.replay.relations import (
     list_literals,
 )
 from punchlist.adapters.compare.replay.verdicts import Question, find_refutation
+from punchlist.model.checks.check import TestOutcome
 from punchlist.model.checks.planted_tests import describe_blindness, name_plant, plant_test
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.compare import ReplayRequest, ReplayResult
@@ -79,8 +80,19 @@ async def replay_calls(sides: Sides, request: ReplayRequest) -> ReplayResult:
         again = await _record(sides, sides.after, request, plants, state=False)
         if find_blind(old, again):
             return ReplayResult(refuted=describe_blindness(blind))
+    said = await _judge_answers(sides, request, old, new)
+    if said.unusable or not said.whole:
+        blind = await _find_blind_in_place(sides, request, old, new)
+        return replace(said, refuted=describe_blindness(blind)) if blind else said
+    return said
+
+
+async def _judge_answers(
+    sides: Sides, request: ReplayRequest, old: Recording, new: Recording
+) -> ReplayResult:
+    """Make the recorded calls again, and those that the findings name."""
     named = _find_named(sides, request, old)
-    calls = (*named, *_select_calls(old, new))
+    calls = (*named, *_select_calls(old, new, request.paths))
     if not calls:
         return ReplayResult(unusable=_explain_none(old))
     seen = await _ask_both(sides, request, calls, (old, new))
@@ -103,7 +115,30 @@ async def replay_calls(sides: Sides, request: ReplayRequest) -> ReplayResult:
         compared=len(effects),
         effects=sum(effects),
         additive=question.additive,
+        whole=bool(refuted) or seen.is_whole(),
     )
+
+
+async def _find_blind_in_place(
+    sides: Sides, request: ReplayRequest, old: Recording, new: Recording
+) -> str:
+    """Return a test that turned green and stays so whatever it asks for, or ''. Its copies stand in
+    the place of the tests, so no name tells the code which of them runs.
+    """
+    turned = find_turned(old, new)
+    mark = f"t{secrets.token_hex(4)}"
+    texts = {path: plant_test(sides.after.text(path) or "", mark) for path in request.tests}
+    plants = {path: Plant(path, text) for path, text in texts.items() if text}
+    if not turned or not plants:
+        return ""
+    for tree, wanted in ((sides.after, TestOutcome.PASSED), (sides.before, TestOutcome.FAILED)):
+        planted = replace(request, tests=tuple(plants))
+        with lay_plants(tree, plants):
+            seen = await _record(sides, tree, planted, {}, state=False)
+        turned = frozenset(test for test in turned if seen.tests.get(test) is wanted)
+        if not turned:
+            return ""
+    return min(turned)
 
 
 def _plan_plants(sides: Sides, request: ReplayRequest) -> dict[str, Plant]:
@@ -131,12 +166,18 @@ async def _record(
         return await record_calls(plan, tree, sides.ground, Path(made).resolve())
 
 
-def _select_calls(old: Recording, new: Recording) -> tuple[RecordedCall, ...]:
-    """Return different calls that can be made again, those of tests that change first."""
+def _select_calls(old: Recording, new: Recording, paths: Sequence[str]) -> tuple[RecordedCall, ...]:
+    """Return different calls that can be made again: those of tests that change first, then those
+    of code that the patch touches.
+    """
     changing = {test for test in old.tests if old.tests[test] is not new.tests.get(test)}
     arranged = {call.key for call in old.calls if not call.repeatable}
     known: dict[str, RecordedCall] = {}
-    for call in sorted((*old.calls, *new.calls), key=lambda call: call.test not in changing):
+
+    def rank(call: RecordedCall) -> tuple[bool, bool]:
+        return call.test not in changing, call.file not in paths
+
+    for call in sorted((*old.calls, *new.calls), key=rank):
         if call.repeatable and call.key not in arranged:
             known.setdefault(call.key, call)
     return tuple(known.values())[:_MOST]
@@ -216,6 +257,7 @@ def _build_plan(sides: Sides, request: ReplayRequest, calls: tuple[RecordedCall,
         calls=calls,
         modules=tuple(sorted(_list_modules(sides, calls))),
         literals=list_literals(texts),
+        changed=frozenset(request.paths),
         data=tuple(data),
     )
 

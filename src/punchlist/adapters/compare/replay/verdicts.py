@@ -241,6 +241,14 @@ def refute_equality(seen: Evidence, _asked: Question) -> str:
     return ""
 
 
+def refute_asking(seen: Evidence, asked: Question) -> str:
+    """Refuse code that asks about the process that runs it, where the old code did not."""
+    known = seen.old_later.asks if seen.old_later is not None else frozenset()
+    new = sorted(seen.later.asks - known)
+    found = [each for each in new if each.rpartition(".")[2] not in asked.words]
+    return f"asks how it is run ({found[0]}), and no finding is about that" if found else ""
+
+
 def refute_named(seen: Evidence, asked: Question) -> str:
     """Refuse a fix with which every call that the findings name is answered as before."""
     if _SPEED.search(asked.words) or _AGAIN.search(asked.words):
@@ -256,7 +264,7 @@ def refute_named(seen: Evidence, asked: Question) -> str:
     return f"what the finding names is answered as before the fix: {said[0]}" if said else ""
 
 
-RULES = (refute_equality, refute_outside, refute_named, refute_table, refute_others)
+RULES = (refute_equality, refute_outside, refute_named, refute_table, refute_others, refute_asking)
 
 
 def find_refutation(seen: Evidence, asked: Question) -> str:

@@ -1,0 +1,1 @@
+"""Detect code that asks how it is run, and names that it hides."""
