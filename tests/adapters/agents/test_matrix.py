@@ -63,7 +63,7 @@ class Crew(Company):
     def _unified(self, prompt: str) -> list[Step]:
         found = [finding(name) for name, each in self.faults.items() if each.new.strip() not in prompt]  # fmt: skip
         told = [
-            {"id": f"R{n}", "file": each["file_path"], "line": str(each["line_start"]), "issue": each["title"], "detail": each["description"], "severity": "critical", "category": "correctness"}
+            {"id": f"R{n}", "file": each["file_path"], "line": str(each["line_start"]), "issue": each["title"], "detail": each["description"], "severity": "critical", "category": "correctness", "fix_hint": "put it right"}
             for n, each in enumerate(found, 1)
         ]  # fmt: skip
         return said({"groups": [{"description": "each by itself", "findings": told}]})
