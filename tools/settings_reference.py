@@ -4,7 +4,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, Struct
@@ -68,6 +68,8 @@ def _said(kind: type[Struct]) -> dict[str, str]:
 def _values(kind: Any) -> str:
     if kind in _PLAIN:
         return _PLAIN[kind]
+    if get_origin(kind) is Annotated:
+        return _values(get_args(kind)[0])
     if isinstance(kind, type) and issubclass(kind, Enum):
         return ", ".join(f"`{each.value}`" for each in kind)
     if get_origin(kind) is Literal:

@@ -5,10 +5,10 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Annotated, Any, get_origin
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings, RoleSettings
@@ -85,6 +85,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     analyzers: AnalyzerSettings = AnalyzerSettings()
     checks: tuple[CheckSettings, ...] = ()
     """What must stay green; given here, nothing is looked for."""
+    coverage: Annotated[float, Meta(ge=0, le=100)] = 0
+    """The least test coverage in per cent, measured with coverage.py over the checks; 0 demands
+    none. While it is less, or cannot be measured, no fix lands and no run is clean. Where the
+    checks are no list, `checks.coverage` is the same.
+    """
     detect_checks: bool = True
     """Whether checks are looked for where none are given."""
     detect_gates: bool = True
@@ -175,13 +180,23 @@ def merge_layers(layers: list[Layer]) -> LoadedSettings:
     merged: Tables = {}
     origins: dict[str, str] = {}
     for layer in layers:
-        _merge_tables(merged, layer.values, layer.origin, origins)
+        _merge_tables(merged, _lift_coverage(layer.values), layer.origin, origins)
     try:
         loaded = LoadedSettings(msgspec.convert(merged, Settings, strict=False), origins)
     except msgspec.ValidationError as error:
         raise _build_error(error, origins) from error
     _check_unique_names(loaded)
     return loaded
+
+
+def _lift_coverage(values: Tables) -> Tables:
+    """Return the values with `checks.coverage` as `coverage`: `checks` itself is a list."""
+    checks = values.get("checks")
+    if not isinstance(checks, dict) or "coverage" not in checks:
+        return values
+    others = {key: value for key, value in checks.items() if key != "coverage"}
+    rest = {key: value for key, value in values.items() if key != "checks"}
+    return {**rest, **({"checks": others} if others else {}), "coverage": checks["coverage"]}
 
 
 def _check_unique_names(loaded: LoadedSettings) -> None:

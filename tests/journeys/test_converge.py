@@ -7,6 +7,7 @@ import pytest
 from watching import Watch
 from workbench import FAULTS, finding, fix, fixer, review
 
+import needs
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Status
@@ -119,6 +120,53 @@ def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
     assert bench.repo.git("status", "--porcelain", "-uall").split()[::2] == ["??"] * 3
     assert bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch, "docs") == ""
     assert bench.answer("b").ended
+
+
+TESTS = """\
+import unittest
+
+from shop.names import initials
+from shop.pages import page
+from shop.prices import cheapest, mean
+
+
+class More(unittest.TestCase):
+    def test_all(self):
+        self.assertEqual(mean([1, 3]), 2)
+        self.assertEqual(cheapest([4]), 4)
+        self.assertEqual(page([1, 2], 0, 1), [1])
+        self.assertEqual(initials("a b"), "ab")
+"""
+
+
+def test_under_the_demanded_coverage_no_round_is_clean_until_tests_are_written(bench):
+    """The reviewer finds nothing. The second fixer writes the tests, if it is told the figure."""
+    wanted = {"when": "Test coverage is under the demanded 80%"}
+    written = {"edits": [{"path": "tests/test_more.py", "content": TESTS}]}
+    bench.play(
+        fresh(),
+        fixer({**wanted, "outcome": {"outcome": "deferred", "explanation": "later"}}, round=1),
+        fixer({**wanted, **written}, prompt="coverage must be at least 80%", round=2),
+        python=needs.covered_python(),
+    )
+    run = bench.run("converge", flags={"checks.coverage": "80"})
+    assert "under the demanded 80%" in document(bench, 1)
+    assert "- **Important:** 1\n" in document(bench, 1)
+    assert "It is 40% (4 of 10 lines). Least covered: " in run.items[1].lead.detail
+    assert [past.stop for past in run.position.rounds] == ["", "", "no must-fix item is open"]
+    assert (run.items[1].status, run.ended) == (Status.FIXED, "fixed")
+
+
+def test_a_coverage_that_cannot_be_measured_keeps_every_fix_and_every_clean_end_away(bench):
+    """The Python of the tests has no coverage.py."""
+    bench.play(fresh("page"), fixer(fix("page")))
+    run = bench.run("converge", flags={"coverage": "80"})
+    why = "80% is demanded, and could not be measured: tests: coverage.py is not installed for"
+    assert why in run.waiting_for.question
+    assert not run.landing.landed
+    refused = "test coverage could not be measured: tests: coverage.py is not installed for"
+    assert any(attempt.why.startswith(refused) for attempt in run.items[1].attempts)
+    assert bench.answer("b").ended == "incomplete"
 
 
 def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):

@@ -24,6 +24,7 @@ from punchlist.app.start.role_assignment import (
     find_missing_fallbacks,
     find_outside,
     find_same_agents,
+    runs_checks,
     uses_analyzers,
 )
 from punchlist.app.start.story import make_story
@@ -83,6 +84,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         specification=await _expand_paths(request.specification, workshop, scope.head),
         user_notes=request.notes,
         story=make_story(request.story, request.title),
+        coverage=settings.coverage if runs_checks(workflow) else 0,
         documents_folder=check_folder(workshop.checkout.root, settings.documents),
     )
     check_agents(crew, settings, session.home)

@@ -60,6 +60,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     user_notes: str = ""
     story: Story = Story()
     documents_folder: str = ""
+    coverage: float = 0
 
     def started(self, repository: str) -> Started:
         """Return the first event of the run, without what is known only when it begins."""
@@ -82,6 +83,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             commits=self.loaded.settings.commits,
             story=self.story,
             documents_folder=self.documents_folder,
+            coverage=self.coverage,
         )
 
     def fingerprint(self, repository: str) -> str:

@@ -67,6 +67,8 @@ class Started(Event, frozen=True, kw_only=True):
     """How fixes are grouped in commits, unless the workflow says it."""
     story: Story = Story()
     """What the review is about."""
+    coverage: float = 0
+    """The test coverage that is demanded, in per cent; 0 for none."""
     documents_folder: str = ""
     """The folder of the checkout where findings documents are written as well."""
 
