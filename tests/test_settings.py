@@ -98,6 +98,15 @@ def test_a_demanded_coverage_is_a_share_and_can_be_named_below_checks(env):
             load_settings(None, {"coverage": wrong}, env)
 
 
+def test_a_pattern_of_commit_messages_names_only_what_there_is(env):
+    good = {"commit-subject": "fix: round {round} of {story} - {title} ({items})"}
+    assert load_settings(None, good, env).settings.commit_subject == good["commit-subject"]
+    for wrong in ("{rounds}", "{title.__class__}", "{", "}", "{}", "a\nb"):
+        with pytest.raises(SettingsError, match="--set commit-subject: commit-subject: ") as caught:
+            load_settings(None, {"commit-subject": wrong}, env)
+        assert "items, round, story, title" in caught.value.hint
+
+
 def test_a_flag_or_variable_of_no_setting_is_refused_with_a_guess(env):
     with pytest.raises(SettingsError, match=r'did you mean "analyzers\.select"'):
         load_settings(None, {"analyzer.select": "E"}, env)

@@ -66,10 +66,9 @@ def _said(kind: type[Struct]) -> dict[str, str]:
 
 
 def _values(kind: Any) -> str:
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     if kind in _PLAIN:
         return _PLAIN[kind]
-    if get_origin(kind) is Annotated:
-        return _values(get_args(kind)[0])
     if isinstance(kind, type) and issubclass(kind, Enum):
         return ", ".join(f"`{each.value}`" for each in kind)
     if get_origin(kind) is Literal:

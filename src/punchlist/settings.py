@@ -1,6 +1,7 @@
 """Layered settings (default < user < repository < environment < flag) with their origins."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -17,11 +18,12 @@ from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import CONFIGURATION, Protected
-from punchlist.model.item.batch import CommitGrouping
+from punchlist.model.item.batch import SUBJECT_FIELDS, CommitGrouping
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
 _RESERVED = {"PUNCHLIST_HOME", "PUNCHLIST_CONFIG", "PUNCHLIST_CHILD"}
+_BRACED = re.compile(r"\{[^{}]*\}?|\}")
 _LISTED = "`punchlist doctor --settings` lists them"
 
 Tables = dict[str, Any]
@@ -95,9 +97,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     detect_gates: bool = True
     """Whether linters, formatters and doctests that are green on the base must stay green."""
     commits: CommitGrouping = CommitGrouping.AUTO
-    """Which fixes share a commit: `rule` (all of one rule), `item` (each alone), `one` (all),
-    `auto` (tools' fixes by rule, each of an agent's alone), or `made` (as they were proven).
-    Except with `made`, fixes of the same lines always share one.
+    """Which fixes share a commit: `rule` (all of one rule), `item` (each alone), `round` (all of
+    one round of the loop), `one` (all), `auto` (tools' fixes by rule, each of an agent's alone), or
+    `made` (as they were proven). Except with `made`, fixes of the same lines always share one.
+    """
+    commit_subject: str = ""
+    """The first line of commit messages, for example `fix: address code review round {round} -
+    {title}`; also {story} and {items}. Default: punchlist's own.
     """
     documents: str = ""
     """A folder of the checkout, from its root, where each round's findings document is written as
@@ -186,7 +192,19 @@ def merge_layers(layers: list[Layer]) -> LoadedSettings:
     except msgspec.ValidationError as error:
         raise _build_error(error, origins) from error
     _check_unique_names(loaded)
+    _check_subject(loaded)
     return loaded
+
+
+def _check_subject(loaded: LoadedSettings) -> None:
+    """Raise SettingsError if the pattern of commit messages names something unknown."""
+    pattern = loaded.settings.commit_subject
+    unknown = [name for name in _BRACED.findall(pattern) if name[1:-1] not in SUBJECT_FIELDS]
+    if unknown or not pattern.isprintable():
+        where, fields = loaded.origins["commit-subject"], ", ".join(sorted(SUBJECT_FIELDS))
+        what = f"{unknown[0]} stands for nothing" if unknown else "it must be one line"
+        known = f"in braces there can be {fields}"
+        raise SettingsError(f"{where}: commit-subject: {what}", hint=known)
 
 
 def _lift_coverage(values: Tables) -> Tables:

@@ -101,13 +101,23 @@ def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
     told = "This is about Story 2.3: Cart totals\nBranch: feature\nBase branch: main"
     bench.play(
         *(fresh("mean", "page", prompt=f"{told}\nRound: {n}", times=1) for n in (1, 2, 3)),
-        fixer(fix("page"), fix("mean", "deferred", "later"), prompt=told),
+        *(
+            fixer(
+                fix("page"), fix("mean", "deferred", "later"), prompt=f"{told}\nRound: {n}", round=n
+            )
+            for n in (1, 2)
+        ),
     )
-    run = bench.run("converge", story="2.3", title="Cart totals", flags={"documents": "./docs/x/"})
+    subject = "fix: address code review round {round} - {title}"
+    flags = {"documents": "./docs/x/", "commit-subject": subject}
+    run = bench.run("converge", story="2.3", title="Cart totals", flags=flags)
     assert not run.blind
     assert run.waiting_for.question.startswith("Story 2.3: Cart totals: review blocked\nAfter 3")
-    message = bench.repo.git("log", "-1", "--format=%B", run.landing.branch)
-    assert "Story: 2.3 Cart totals\n" in message
+    (made,) = bench.repo.git("log", "--format=%B%x00", f"feature..{run.landing.branch}").split(
+        "\0"
+    )[:-1]
+    assert made.startswith("fix: address code review round 1 - page() skips the first page\n")
+    assert "Story: 2.3 Cart totals\n" in made
     names = [f"docs/x/story-2.3-review-findings-round-{n}.md" for n in (1, 2, 3)]
     assert list(run.filing.placed) == names
     texts = [(bench.repo.root / name).read_text() for name in names]
@@ -115,11 +125,30 @@ def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
         "# Story 2.3 Code Review Findings - Round 1\n\n**Story:** Cart totals\n**Reviewer:** robot"
     )
     assert "\n**Branch:** feature\n" in texts[0]
-    assert f"Findings document: {names[2]}\n" in run.waiting_for.question
+    assert f"Findings document: {names[2]}" in run.waiting_for.question
     assert texts[2] == document(bench, 3)
     assert bench.repo.git("status", "--porcelain", "-uall").split()[::2] == ["??"] * 3
     assert bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch, "docs") == ""
     assert bench.answer("b").ended
+
+
+def test_each_round_is_one_commit_where_that_is_asked_for(bench):
+    bench.play(
+        fresh("page", "mean", "initials", "cheapest", times=1),
+        fresh("cheapest", times=1),
+        fresh(),
+        fixer(
+            fix("cheapest", "deferred", "later"), *map(fix, ("page", "mean", "initials")), times=1
+        ),
+        fixer(fix("cheapest")),
+    )
+    subject = "fix: address code review round {round} - {title}"
+    run = bench.run("converge", flags={"commits": "round", "commit-subject": subject})
+    made = bench.repo.git("log", "--reverse", "--format=%s", f"feature..{run.landing.branch}")
+    first, second = made.splitlines()
+    assert first == "fix: address code review round 1 - 3 findings"
+    assert second == "fix: address code review round 2 - cheapest() returns the dearest"
+    assert len({item.commit for item in run.find_items(Status.FIXED)}) == 2
 
 
 TESTS = """\

@@ -81,6 +81,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             specification=self.specification,
             notes=self.user_notes,
             commits=self.loaded.settings.commits,
+            commit_subject=self.loaded.settings.commit_subject,
             story=self.story,
             documents_folder=self.documents_folder,
             coverage=self.coverage,

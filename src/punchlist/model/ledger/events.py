@@ -65,6 +65,10 @@ class Started(Event, frozen=True, kw_only=True):
     """What the user wants agents to know."""
     commits: CommitGrouping = CommitGrouping.MADE
     """How fixes are grouped in commits, unless the workflow says it."""
+    commit_subject: str = ""
+    """The first line of commit messages, with {round}, {title}, {story} and {items}; '' for
+    punchlist's own.
+    """
     story: Story = Story()
     """What the review is about."""
     coverage: float = 0
@@ -295,6 +299,8 @@ class Landed(Struct, frozen=True, omit_defaults=True):
     rule: str = ""
     """The rule of the analyzer or reviewer that its first item breaks, if it has a name."""
     by_agent: bool = False
+    round: int = 0
+    """The review round whose findings it fixes; 0 in ledgers of old."""
 
 
 class Committed(Event, frozen=True, kw_only=True):
