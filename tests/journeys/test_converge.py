@@ -32,11 +32,19 @@ def test_nothing_must_fix_ends_the_loop_in_the_first_round(bench):
 
 
 def test_review_fix_review_until_it_is_clean(bench):
-    bench.play(fresh("mean", "page", times=1), fresh(), fixer(*map(fix, FAULTS)))
+    """The remote of the repository never hears of it."""
+    remote = bench.folder / "remote.git"
+    bench.repo.git("init", "--quiet", "--bare", str(remote))
+    bench.repo.git("remote", "add", "origin", str(remote))
+    bench.repo.git("push", "--quiet", "origin", "main", "feature")
+    pushed = bench.repo.git("ls-remote", str(remote))
+    seen = {"prompt": "total(prices) / len(prices) if prices else None"}
+    bench.play(fresh("mean", "page", times=1), fresh(**seen), fixer(*map(fix, FAULTS)))
     run = bench.run("converge")
     assert {item.status for item in run.items.values()} == {Status.FIXED}
     assert [role for _, role in bench.calls] == ["adversarial", "fixer", "adversarial"]
     assert run.ended == "fixed"
+    assert bench.repo.git("ls-remote", str(remote)) == pushed
 
 
 def test_a_reviewer_who_failed_has_found_nothing_clean_and_is_asked_again(bench):
