@@ -106,9 +106,21 @@ def test_the_impact_of_a_finding_is_a_field_of_its_own_everywhere(bench):
 
 def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
     """Agents that are not told the story have no line to play, and fail."""
-    told = "This is about Story 2.3: Cart totals\nBranch: feature\nBase branch: main"
+    bench.repo.commit({"docs/story.md": "Every total is rounded.\n"}, "the story")
+    told = (
+        "This is about Story 2.3: Cart totals\nBranch: feature\nBase branch: main\n"
+        "Story file: docs/story.md"
+    )
+    shown = (
+        "security holes, crashes, data loss",
+        "acceptance criterion",
+        "Every total is rounded.",
+    )
     bench.play(
-        *(fresh("mean", "page", prompt=f"{told}\nRound: {n}", times=1) for n in (1, 2, 3)),
+        *(
+            fresh("mean", "page", prompt=[f"{told}\nRound: {n}", *shown], times=1)
+            for n in (1, 2, 3)
+        ),
         *(
             fixer(
                 fix("page"), fix("mean", "deferred", "later"), prompt=f"{told}\nRound: {n}", round=n
@@ -118,7 +130,8 @@ def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
     )
     subject = "fix: address code review round {round} - {title}"
     flags = {"documents": "./docs/x/", "commit-subject": subject}
-    run = bench.run("converge", story="2.3", title="Cart totals", flags=flags)
+    about = {"story": "2.3", "title": "Cart totals", "specification": ("docs/story.md",)}
+    run = bench.run("converge", flags=flags, **about)
     assert not run.blind
     assert run.waiting_for.question.startswith("Story 2.3: Cart totals: review blocked\nAfter 3")
     (made,) = bench.repo.git("log", "--format=%B%x00", f"feature..{run.landing.branch}").split(
@@ -136,7 +149,8 @@ def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
     assert f"Findings document: {names[2]}" in run.waiting_for.question
     assert texts[2] == document(bench, 3)
     assert bench.repo.git("status", "--porcelain", "-uall").split()[::2] == ["??"] * 3
-    assert bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch, "docs") == ""
+    inside = bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch, "docs")
+    assert inside.split() == ["docs/story.md"], "no document is committed"
     assert bench.answer("b").ended
 
 
