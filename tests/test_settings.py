@@ -83,6 +83,30 @@ def test_a_mistake_says_where_and_what(env, text, said):
     assert said in str(caught.value)
 
 
+def test_a_demanded_coverage_is_a_share_and_can_be_named_below_checks(env):
+    for flags, environment in (
+        ({"coverage": "80"}, env),
+        ({"checks.coverage": "80"}, env),
+        ({}, {**env, "PUNCHLIST_CHECKS__COVERAGE": "80"}),
+    ):
+        user(env, '[[checks]]\nname = "t"\ncommand = ["a"]\n')
+        loaded = load_settings(None, flags, environment)
+        assert (loaded.settings.coverage, len(loaded.settings.checks)) == (80, 1)
+    assert load_settings("[checks]\ncoverage = 72.5", {}, env).settings.coverage == 72.5
+    for wrong in ("120", "-1", "most"):
+        with pytest.raises(SettingsError, match="--set coverage: coverage: Expected `float`"):
+            load_settings(None, {"coverage": wrong}, env)
+
+
+def test_a_pattern_of_commit_messages_names_only_what_there_is(env):
+    good = {"commit-subject": "fix: round {round} of {story} - {title} ({items})"}
+    assert load_settings(None, good, env).settings.commit_subject == good["commit-subject"]
+    for wrong in ("{rounds}", "{title.__class__}", "{", "}", "{}", "a\nb"):
+        with pytest.raises(SettingsError, match="--set commit-subject: commit-subject: ") as caught:
+            load_settings(None, {"commit-subject": wrong}, env)
+        assert "items, round, story, title" in caught.value.hint
+
+
 def test_a_flag_or_variable_of_no_setting_is_refused_with_a_guess(env):
     with pytest.raises(SettingsError, match=r'did you mean "analyzers\.select"'):
         load_settings(None, {"analyzer.select": "E"}, env)

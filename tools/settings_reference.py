@@ -4,7 +4,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, Struct
@@ -66,6 +66,7 @@ def _said(kind: type[Struct]) -> dict[str, str]:
 
 
 def _values(kind: Any) -> str:
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     if kind in _PLAIN:
         return _PLAIN[kind]
     if isinstance(kind, type) and issubclass(kind, Enum):

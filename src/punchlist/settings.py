@@ -1,6 +1,7 @@
 """Layered settings (default < user < repository < environment < flag) with their origins."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -17,11 +18,12 @@ from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import CONFIGURATION, Protected
-from punchlist.model.item.batch import CommitGrouping
+from punchlist.model.item.batch import SUBJECT_FIELDS, CommitGrouping
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
 _RESERVED = {"PUNCHLIST_HOME", "PUNCHLIST_CONFIG", "PUNCHLIST_CHILD"}
+_BRACED = re.compile(r"\{[^{}]*\}?|\}")
 _LISTED = "`punchlist doctor --settings` lists them"
 
 Tables = dict[str, Any]
@@ -85,14 +87,23 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     analyzers: AnalyzerSettings = AnalyzerSettings()
     checks: tuple[CheckSettings, ...] = ()
     """What must stay green; given here, nothing is looked for."""
+    coverage: Annotated[float, Meta(ge=0, le=100)] = 0
+    """The least test coverage in per cent, measured with coverage.py over the checks; 0 demands
+    none. While it is less, or cannot be measured, no fix lands and no run is clean. Where the
+    checks are no list, `checks.coverage` is the same.
+    """
     detect_checks: bool = True
     """Whether checks are looked for where none are given."""
     detect_gates: bool = True
     """Whether linters, formatters and doctests that are green on the base must stay green."""
     commits: CommitGrouping = CommitGrouping.AUTO
-    """Which fixes share a commit: `rule` (all of one rule), `item` (each alone), `one` (all),
-    `auto` (tools' fixes by rule, each of an agent's alone), or `made` (as they were proven).
-    Except with `made`, fixes of the same lines always share one.
+    """Which fixes share a commit: `rule` (all of one rule), `item` (each alone), `round` (all of
+    one round of the loop), `one` (all), `auto` (tools' fixes by rule, each of an agent's alone), or
+    `made` (as they were proven). Except with `made`, fixes of the same lines always share one.
+    """
+    commit_subject: str = ""
+    """The first line of commit messages, for example `fix: address code review round {round} -
+    {title}`; also {story} and {items}. Default: punchlist's own.
     """
     rounds: Annotated[int, Meta(ge=0, le=100)] | None = None
     """How many rounds of fixing a workflow has at most, 1 fix and its re-fixes; 0: nothing is
@@ -183,13 +194,35 @@ def merge_layers(layers: list[Layer]) -> LoadedSettings:
     merged: Tables = {}
     origins: dict[str, str] = {}
     for layer in layers:
-        _merge_tables(merged, layer.values, layer.origin, origins)
+        _merge_tables(merged, _lift_coverage(layer.values), layer.origin, origins)
     try:
         loaded = LoadedSettings(msgspec.convert(merged, Settings, strict=False), origins)
     except msgspec.ValidationError as error:
         raise _build_error(error, origins) from error
     _check_unique_names(loaded)
+    _check_subject(loaded)
     return loaded
+
+
+def _check_subject(loaded: LoadedSettings) -> None:
+    """Raise SettingsError if the pattern of commit messages names something unknown."""
+    pattern = loaded.settings.commit_subject
+    unknown = [name for name in _BRACED.findall(pattern) if name[1:-1] not in SUBJECT_FIELDS]
+    if unknown or not pattern.isprintable():
+        where, fields = loaded.origins["commit-subject"], ", ".join(sorted(SUBJECT_FIELDS))
+        what = f"{unknown[0]} stands for nothing" if unknown else "it must be one line"
+        known = f"in braces there can be {fields}"
+        raise SettingsError(f"{where}: commit-subject: {what}", hint=known)
+
+
+def _lift_coverage(values: Tables) -> Tables:
+    """Return the values with `checks.coverage` as `coverage`: `checks` itself is a list."""
+    checks = values.get("checks")
+    if not isinstance(checks, dict) or "coverage" not in checks:
+        return values
+    others = {key: value for key, value in checks.items() if key != "coverage"}
+    rest = {key: value for key, value in values.items() if key != "checks"}
+    return {**rest, **({"checks": others} if others else {}), "coverage": checks["coverage"]}
 
 
 def _check_unique_names(loaded: LoadedSettings) -> None:

@@ -49,3 +49,21 @@ def test_a_story_is_seen_through_to_the_question_and_accepted(repo, tmp_path, ma
     assert said in done.stdout
     listed = done.stdout.partition("Accepted, and not fixed\n")[2]
     assert ("mean() fails" in listed, "accepted after 4 rounds" in listed) == (True, True)
+
+
+def test_a_dry_run_says_what_it_would_start_and_writes_no_document(repo, tmp_path, make_punchlist):
+    command = play(repo, tmp_path, make_punchlist)
+    story = ("--story", "2.3", "--documents", "docs/progress", "--set", "coverage=80")
+    shown = command("run", "--workflow", "converge", "--yes", "--dry-run", *story)
+    assert shown.returncode == 0, shown.stderr
+    lines = [line.strip(" -") for line in shown.stdout.splitlines() if "[DRY-RUN]" in line]
+    order = [("adversarial", 1), ("fixer", 1), ("adversarial", 2), ("fixer", 2), ("adversarial", 3)]
+    assert lines == [
+        f"[DRY-RUN] Would start robot as {role} for Story 2.3 round {number}"
+        for role, number in order
+    ]
+    assert "This is about Story 2.3\nBranch: feature\n" in shown.stdout
+    assert not (repo.root / "docs").exists()
+    assert not (tmp_path / "calls.jsonl").exists()
+    assert not list((tmp_path / "state").rglob("*findings*"))
+    assert command.json("list") == []

@@ -184,8 +184,8 @@ class Judge:
     async def run_sentinel(self, check, tree, kinds):
         return self.blind
 
-    async def find_executed(self, check, tree):
-        return self.lines
+    async def find_executed(self, check, tree, *, sources=()):
+        return self.lines(tree) if callable(self.lines) else self.lines
 
     async def hash_environment(self, check):
         return self.stands_on
@@ -222,6 +222,7 @@ class Bench:
         self.fixer = EditFixer(SUPPRESSIONS)
         self.checks = (CHECK,)
         self.allowed = True
+        self.coverage = 0.0
         self.tracker = FilesTracker(folder / "issues")
         self.limits = Limits()
         self.protected = Settings().protected
@@ -234,6 +235,7 @@ class Bench:
             repository="memory", change=self.change, workflow_name="mine", workflow=workflow, settings="{}",
             reviewers=tuple(self.reviewers), documents=tuple(self.documents), document_files=tuple(self.documents),
             checks=self.checks, checks_allowed=self.allowed, version="0", owed=owed,
+            coverage=self.coverage,
         )  # fmt: skip
 
     def world(self, run_id: str) -> World:

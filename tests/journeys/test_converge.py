@@ -7,6 +7,7 @@ import pytest
 from watching import Watch
 from workbench import FAULTS, finding, fix, fixer, review
 
+import needs
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Fact, Status
@@ -31,11 +32,19 @@ def test_nothing_must_fix_ends_the_loop_in_the_first_round(bench):
 
 
 def test_review_fix_review_until_it_is_clean(bench):
-    bench.play(fresh("mean", "page", times=1), fresh(), fixer(*map(fix, FAULTS)))
+    """The remote of the repository never hears of it."""
+    remote = bench.folder / "remote.git"
+    bench.repo.git("init", "--quiet", "--bare", str(remote))
+    bench.repo.git("remote", "add", "origin", str(remote))
+    bench.repo.git("push", "--quiet", "origin", "main", "feature")
+    pushed = bench.repo.git("ls-remote", str(remote))
+    seen = {"prompt": "total(prices) / len(prices) if prices else None"}
+    bench.play(fresh("mean", "page", times=1), fresh(**seen), fixer(*map(fix, FAULTS)))
     run = bench.run("converge")
     assert {item.status for item in run.items.values()} == {Status.FIXED}
     assert [role for _, role in bench.calls] == ["adversarial", "fixer", "adversarial"]
     assert run.ended == "fixed"
+    assert bench.repo.git("ls-remote", str(remote)) == pushed
 
 
 def test_a_reviewer_who_failed_has_found_nothing_clean_and_is_asked_again(bench):
@@ -97,16 +106,39 @@ def test_the_impact_of_a_finding_is_a_field_of_its_own_everywhere(bench):
 
 def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
     """Agents that are not told the story have no line to play, and fail."""
-    told = "This is about Story 2.3: Cart totals\nBranch: feature\nBase branch: main"
-    bench.play(
-        *(fresh("mean", "page", prompt=f"{told}\nRound: {n}", times=1) for n in (1, 2, 3)),
-        fixer(fix("page"), fix("mean", "deferred", "later"), prompt=told),
+    bench.repo.commit({"docs/story.md": "Every total is rounded.\n"}, "the story")
+    told = (
+        "This is about Story 2.3: Cart totals\nBranch: feature\nBase branch: main\n"
+        "Story file: docs/story.md"
     )
-    run = bench.run("converge", story="2.3", title="Cart totals", flags={"documents": "./docs/x/"})
+    shown = (
+        "security holes, crashes, data loss",
+        "acceptance criterion",
+        "Every total is rounded.",
+    )
+    bench.play(
+        *(
+            fresh("mean", "page", prompt=[f"{told}\nRound: {n}", *shown], times=1)
+            for n in (1, 2, 3)
+        ),
+        *(
+            fixer(
+                fix("page"), fix("mean", "deferred", "later"), prompt=f"{told}\nRound: {n}", round=n
+            )
+            for n in (1, 2)
+        ),
+    )
+    subject = "fix: address code review round {round} - {title}"
+    flags = {"documents": "./docs/x/", "commit-subject": subject}
+    about = {"story": "2.3", "title": "Cart totals", "specification": ("docs/story.md",)}
+    run = bench.run("converge", flags=flags, **about)
     assert not run.blind
     assert run.waiting_for.question.startswith("Story 2.3: Cart totals: review blocked\nAfter 3")
-    message = bench.repo.git("log", "-1", "--format=%B", run.landing.branch)
-    assert "Story: 2.3 Cart totals\n" in message
+    (made,) = bench.repo.git("log", "--format=%B%x00", f"feature..{run.landing.branch}").split(
+        "\0"
+    )[:-1]
+    assert made.startswith("fix: address code review round 1 - page() skips the first page\n")
+    assert "Story: 2.3 Cart totals\n" in made
     names = [f"docs/x/story-2.3-review-findings-round-{n}.md" for n in (1, 2, 3)]
     assert list(run.filing.placed) == names
     texts = [(bench.repo.root / name).read_text() for name in names]
@@ -114,11 +146,78 @@ def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
         "# Story 2.3 Code Review Findings - Round 1\n\n**Story:** Cart totals\n**Reviewer:** robot"
     )
     assert "\n**Branch:** feature\n" in texts[0]
-    assert f"Findings document: {names[2]}\n" in run.waiting_for.question
+    assert f"Findings document: {names[2]}" in run.waiting_for.question
     assert texts[2] == document(bench, 3)
     assert bench.repo.git("status", "--porcelain", "-uall").split()[::2] == ["??"] * 3
-    assert bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch, "docs") == ""
+    inside = bench.repo.git("ls-tree", "-r", "--name-only", run.landing.branch, "docs")
+    assert inside.split() == ["docs/story.md"], "no document is committed"
     assert bench.answer("b").ended
+
+
+def test_each_round_is_one_commit_where_that_is_asked_for(bench):
+    bench.play(
+        fresh("page", "mean", "initials", "cheapest", times=1),
+        fresh("cheapest", times=1),
+        fresh(),
+        fixer(
+            fix("cheapest", "deferred", "later"), *map(fix, ("page", "mean", "initials")), times=1
+        ),
+        fixer(fix("cheapest")),
+    )
+    subject = "fix: address code review round {round} - {title}"
+    run = bench.run("converge", flags={"commits": "round", "commit-subject": subject})
+    made = bench.repo.git("log", "--reverse", "--format=%s", f"feature..{run.landing.branch}")
+    first, second = made.splitlines()
+    assert first == "fix: address code review round 1 - 3 findings"
+    assert second == "fix: address code review round 2 - cheapest() returns the dearest"
+    assert len({item.commit for item in run.find_items(Status.FIXED)}) == 2
+
+
+TESTS = """\
+import unittest
+
+from shop.names import initials
+from shop.pages import page
+from shop.prices import cheapest, mean
+
+
+class More(unittest.TestCase):
+    def test_all(self):
+        self.assertEqual(mean([1, 3]), 2)
+        self.assertEqual(cheapest([4]), 4)
+        self.assertEqual(page([1, 2], 0, 1), [1])
+        self.assertEqual(initials("a b"), "ab")
+"""
+
+
+def test_under_the_demanded_coverage_no_round_is_clean_until_tests_are_written(bench):
+    """The reviewer finds nothing. The second fixer writes the tests, if it is told the figure."""
+    wanted = {"when": "Test coverage is under the demanded 80%"}
+    written = {"edits": [{"path": "tests/test_more.py", "content": TESTS}]}
+    bench.play(
+        fresh(),
+        fixer({**wanted, "outcome": {"outcome": "deferred", "explanation": "later"}}, round=1),
+        fixer({**wanted, **written}, prompt="coverage must be at least 80%", round=2),
+        python=needs.covered_python(),
+    )
+    run = bench.run("converge", flags={"checks.coverage": "80"})
+    assert "under the demanded 80%" in document(bench, 1)
+    assert "- **Important:** 1\n" in document(bench, 1)
+    assert "It is 40% (4 of 10 lines). Least covered: " in run.items[1].lead.detail
+    assert [past.stop for past in run.position.rounds] == ["", "", "no must-fix item is open"]
+    assert (run.items[1].status, run.ended) == (Status.FIXED, "fixed")
+
+
+def test_a_coverage_that_cannot_be_measured_keeps_every_fix_and_every_clean_end_away(bench):
+    """The Python of the tests has no coverage.py."""
+    bench.play(fresh("page"), fixer(fix("page")))
+    run = bench.run("converge", flags={"coverage": "80"})
+    why = "80% is demanded, and could not be measured: tests: coverage.py is not installed for"
+    assert why in run.waiting_for.question
+    assert not run.landing.landed
+    refused = "test coverage could not be measured: tests: coverage.py is not installed for"
+    assert any(attempt.why.startswith(refused) for attempt in run.items[1].attempts)
+    assert bench.answer("b").ended == "incomplete"
 
 
 def test_a_reviewer_is_told_nothing_of_earlier_rounds(bench):

@@ -132,7 +132,9 @@ class Workbench(Place):
         repo.git("checkout", "--quiet", "-b", "feature")
         repo.commit(CHANGE, "a change with faults")
 
-    def play(self, *lines: dict, agents=("robot",), settings="") -> "Workbench":
+    def play(
+        self, *lines: dict, agents=("robot",), settings="", python=sys.executable
+    ) -> "Workbench":
         """The same script for each of the agents."""
         (self.folder / "script.json").write_text(
             json.dumps({"log": "calls.jsonl", "lines": list(lines)})
@@ -141,7 +143,7 @@ class Workbench(Place):
             f'[agent.{name}]\nkind = "scripted"\nscript = "{self.folder / "script.json"}"\n'
             for name in agents
         )
-        check = f'[[checks]]\nname = "tests"\ncommand = ["{sys.executable}", "-m", "unittest"]\nkind = "unittest"\n'
+        check = f'[[checks]]\nname = "tests"\ncommand = ["{python}", "-m", "unittest"]\nkind = "unittest"\n'
         use = f"[agents]\nuse = {json.dumps(list(agents))}\n"
         (self.folder / "settings.toml").write_text(f"{use}{named}{settings}\n{check}")
         return self

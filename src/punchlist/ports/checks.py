@@ -21,8 +21,12 @@ class CheckRunner(Protocol):
         """
         ...
 
-    async def find_executed(self, check: Check, tree: Tree) -> ExecutedLines:
-        """Run the check once more and return which lines of which Python files it executes."""
+    async def find_executed(
+        self, check: Check, tree: Tree, *, sources: Sequence[str] = ()
+    ) -> ExecutedLines:
+        """Run the check once more and return which lines of which Python files it executes, and
+        which lines of the `sources` can be executed.
+        """
         ...
 
     async def hash_environment(self, check: Check) -> str:

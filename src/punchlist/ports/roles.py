@@ -25,6 +25,8 @@ class Background(Struct, frozen=True, kw_only=True):
     """AGENTS.md, CONTRIBUTING and the like by path, as they are on the base."""
     checks: tuple[tuple[str, ...], ...] = ()
     """The commands that will judge."""
+    coverage: float = 0
+    """The test coverage that is demanded, in per cent."""
     diff: str = ""
     """The unified diff from base to tip."""
     base: str = ""

@@ -25,9 +25,9 @@ from punchlist.steps.support.arrange_commits import (
     arrange_commits,
     keep_commits,
     locate_item,
+    make_subject,
     one_line,
     render_trailers,
-    shorten_subject,
 )
 from punchlist.steps.support.batching import current_fix_key, standing
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
@@ -85,10 +85,16 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
         land = Land(passed, f"{run.id}/{place}/land")
         actions.append(Action("land", land, f"{len(passed)} commits", whole=True))
     if landing.landed and (landing.published, landing.source) != (landing.arranged, landing.tip):
-        by = options.commits or run.started.commits
+        by = _choose_grouping(options, run)
         publish = Publish(landing.branch, landing.tip, by)
         actions.append(Action("publish", publish, f"{landing.branch} is shown", whole=True))
     return select_pending(run, *actions)[:1]
+
+
+def _choose_grouping(options: Options, run: Run) -> CommitGrouping:
+    """Return the workflow's grouping, else that of the settings; ROUND is only ever asked for."""
+    asked = run.started.commits
+    return asked if asked is CommitGrouping.ROUND else options.commits or asked
 
 
 async def give_back(task: GiveBack, run: Run, world: World) -> Returned:
@@ -187,7 +193,7 @@ async def _commit_batches(
 def _describe_landing(batch: Batch, sha: str, run: Run) -> Landed:
     items = run.claimed_items(batch)
     rule = run.items[items[0]].current.rule
-    return Landed(batch.number, sha, items, rule, batch.uses_agent)
+    return Landed(batch.number, sha, items, rule, batch.uses_agent, round=run.position.loop_round)
 
 
 async def publish_branch(task: Publish, run: Run, world: World) -> Published:
@@ -255,7 +261,8 @@ def render_message(batch: Batch, run: Run) -> str:
     """Render the commit message: subject, location, proofs, notes, and trailers for machines."""
     claims = run.claimed_items(batch) or batch.items
     lead = run.items[claims[0]].current
-    short = shorten_subject(f"Fix {_commit_title(batch, run)}")
+    round_ = run.position.loop_round
+    short = make_subject(run, _commit_title(batch, run), round_, claims)
     where = locate_item(run.items[claims[0]])
     known = dict.fromkeys(proof for item in claims for proof in find_proofs(batch, run, item))
     lines = [f"Proof: {one_line(describe_proof(proof))}" for proof in known]

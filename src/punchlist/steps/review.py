@@ -13,6 +13,7 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.roles import Opinion
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
+from punchlist.steps.judging.gates.coverage import REVIEWER, MeasureCoverage, review_coverage
 from punchlist.steps.support.analyze import Analyze, number_findings, run_analyzer
 from punchlist.steps.support.project_context import EVERYTHING, load_background, select_files
 from punchlist.steps.support.wording import join_few
@@ -46,6 +47,9 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if not options.again:
         names += [name for name in started.documents if name not in run.reviewing.reviews]
     actions = [Action(name, Analyze(name, tip, place), f"{name} reviews") for name in names]
+    if started.coverage:
+        measure = MeasureCoverage(tip, place)
+        actions.append(Action(REVIEWER, measure, "the test coverage is measured"))
     for role in options.by:
         if role in started.crew:
             about = f"{started.crew[role][0]} reviews as {role}"
@@ -56,7 +60,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 def _is_stale(run: Run, options: Options, name: str) -> bool:
     review = run.reviewing.reviews.get(name)
     up_to_date = review is not None and review.commit == run.landing.tip and not review.failed
-    return not (options.again and up_to_date)
+    return not (up_to_date and (options.again or name == REVIEWER))
 
 
 async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
@@ -136,6 +140,6 @@ VERB = Verb(
     "every reviewer looks at the tip",
     Options,
     step,
-    {Analyze: run_analyzer, Consult: consult_reviewer},
+    {Analyze: run_analyzer, Consult: consult_reviewer, MeasureCoverage: review_coverage},
     announced=True,
 )

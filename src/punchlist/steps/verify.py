@@ -34,6 +34,7 @@ from punchlist.steps.judging.baseline import (
 )
 from punchlist.steps.judging.examine import Examine, examine_batch
 from punchlist.steps.judging.executed_lines import count_executed
+from punchlist.steps.judging.gates.coverage import find_uncovered
 from punchlist.steps.judging.recheck import Recheck, recheck_batches
 from punchlist.steps.judging.refutations import remember_refutations
 from punchlist.steps.judging.trial import Try, run_trial
@@ -274,6 +275,8 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         batch = run.work.batches.get(number)
         if batch and number not in failed and (why := _find_objection(batch, task, run, lines)):
             failed[number] = why
+    landing = [batch.number for batch in standing if batch.number not in failed]
+    failed |= await find_uncovered(landing, run, world)
     moves = tuple(
         Move(
             item,

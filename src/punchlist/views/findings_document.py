@@ -107,10 +107,7 @@ def _sort_key(finding: Finding) -> tuple[int, str, int, str]:
 
 
 def _render_head(run: Run, when: float, reviews: Sequence[Reviewed], title: str) -> str:
-    who = [
-        f"{review.agent} as {review.reviewer} (Fresh Context)" if review.agent else review.reviewer
-        for review in reviews
-    ]
+    who = [_describe_reviewer(review, run) for review in reviews]
     story = run.started.story
     return "\n".join(
         (
@@ -122,6 +119,14 @@ def _render_head(run: Run, when: float, reviews: Sequence[Reviewed], title: str)
             f"**Branch:** {_one_line(run.started.change.branch or run.landing.branch)}",
         )
     )
+
+
+def _describe_reviewer(review: Reviewed, run: Run) -> str:
+    if not review.agent:
+        return review.reviewer
+    kept = review.agent in run.started.outside
+    context = "the same conversation as before" if kept else "Fresh Context"
+    return f"{review.agent} as {review.reviewer} ({context})"
 
 
 def _render_entry(number: int, entry: RoundEntry) -> str:

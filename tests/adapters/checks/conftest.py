@@ -54,8 +54,9 @@ class Checked:
         every = kinds or tuple(kind for family in FAMILIES for kind in family)
         return asyncio.run(LocalCheckRunner(self.checkout).run_sentinel(check, tree, every))
 
-    def find_executed(self, check: Check, tree: Folder):
-        return asyncio.run(LocalCheckRunner(self.checkout).find_executed(check, tree))
+    def find_executed(self, check: Check, tree: Folder, sources=()):
+        runner = LocalCheckRunner(self.checkout)
+        return asyncio.run(runner.find_executed(check, tree, sources=sources))
 
     def hash_environment(self, check: Check) -> str:
         return asyncio.run(LocalCheckRunner(self.checkout).hash_environment(check))

@@ -438,9 +438,22 @@ def test_with_coverage_the_executed_lines_are_told_also_those_of_child_processes
         f"    def test_it(self):\n        assert app.used() == 1\n        {call}\n"
     )
     check = replace(check, command=(needs.covered_python(), *check.command[1:]))
-    seen = checked.find_executed(check, checked.tree({"app.py": app, "tests/test_app.py": test}))
+    hidden = "def never():  # pragma: no cover\n    return 1\n\n\nx = 1\n"
+    files = {
+        "app.py": app,
+        "other.py": hidden,
+        "broken.py": "def (",
+        "made/by_tool.py": "x = 1\n",
+        ".coveragerc": "[run]\nomit = made/*\n",
+        "tests/test_app.py": test,
+    }
+    sources = [path for path in files if path.endswith(".py") and not path.startswith("tests")]
+    seen = checked.find_executed(check, checked.tree(files), sources)
     assert seen.unknown == ""
     assert seen.files["app.py"] == (1, 2, 5, 9, 10)
+    assert seen.statements == {
+        "app.py": (1, 2, 5, 6, 9, 10), "other.py": (5,), "broken.py": (0,)
+    }, "what no test imports counts, and what the project's settings leave out does not"  # fmt: skip
 
 
 @pytest.mark.parametrize(

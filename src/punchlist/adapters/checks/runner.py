@@ -66,12 +66,15 @@ class LocalCheckRunner:
         seen = await self._run_check(check, tree, stop_after=_SENTINEL_FAILURES)
         return sentinel.judge_result(planted, seen.result, seen.text)
 
-    async def find_executed(self, check: Check, tree: Tree) -> ExecutedLines:
+    async def find_executed(
+        self, check: Check, tree: Tree, *, sources: Sequence[str] = ()
+    ) -> ExecutedLines:
         """Run the check under coverage.py, if the Python that runs it has that."""
         python = find_python(check.command)
         if not python:
             return ExecutedLines(unknown="its command does not begin with a Python")
         with self._make_session(check, tree) as session:
+            (session.reports / "sources.json").write_bytes(msgspec.json.encode(sources))
             return await _measure_lines(session, tree, await self._load_context())
 
     async def hash_environment(self, check: Check) -> str:
@@ -172,13 +175,17 @@ async def _measure_lines(
         why = ran.trouble or "the check itself measures coverage"
         return ExecutedLines(unknown=f"coverage.py could not measure it: {why}")
     try:
-        files = msgspec.json.decode(
-            read_untrusted(session.reports / "lines.json", LIMIT), type=dict[str, tuple[int, ...]]
+        files, statements = (
+            msgspec.json.decode(
+                read_untrusted(session.reports / name, LIMIT), type=dict[str, tuple[int, ...]]
+            )
+            for name in ("lines.json", "statements.json")
         )
     except (OSError, msgspec.DecodeError):
         last = " ".join(printed.split())[-_FEW:]
         return ExecutedLines(unknown=f"coverage.py wrote no report: ... {last}")
-    return ExecutedLines(files={path: lines for path, lines in files.items() if lines})
+    executed = {path: lines for path, lines in files.items() if lines}
+    return ExecutedLines(files=executed, statements=statements)
 
 
 def _read_report(path: Path) -> str:

@@ -3,27 +3,39 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace as with_
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import load_prompts
 from punchlist.app.start.request import Prepared
 from punchlist.app.start.role_assignment import list_steps
 from punchlist.engine import Engine, Limits, Watcher
+from punchlist.model.checks.changed_lines import ExecutedLines
+from punchlist.model.checks.check import Check
 from punchlist.model.ledger.events import AnyEvent, Entry, Started
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
+from punchlist.ports.tree import Tree
 from punchlist.roles.crew import build_crew
-from punchlist.steps import consolidate, plan
-from punchlist.workflow.language import Do, Workflow
+from punchlist.steps import consolidate, plan, review
+from punchlist.workflow.language import Do, Repeat, StopWhen, Workflow
 
+_ROLES = {
+    "clarify": "clarifier",
+    "plan": "planner",
+    "fix": "fixer",
+    "challenge": "challenger",
+    "reproduce": "reproducer",
+}
+"""By verb: the role that it asks; reviews name theirs."""
 _AHEAD = frozenset({"review", "consolidate", "clarify", "fix"})
 
 
@@ -43,6 +55,15 @@ class _PromptRecorder:
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         self.prompts.append(Prompt(ask.role, ask.prompt))
         return Reply(agent=self.name, failed="dry run: no agent was asked")
+
+
+class _NoChecks(LocalCheckRunner):
+    """Check runner that runs nothing."""
+
+    async def find_executed(
+        self, check: Check, tree: Tree, *, sources: Sequence[str] = ()
+    ) -> ExecutedLines:
+        return ExecutedLines(unknown="dry run: no check was run")
 
 
 class _MemoryStore:
@@ -82,9 +103,45 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
         players = dict.fromkeys(ready.crew, recorder)
         crew = build_crew(players, load_prompts(settings), settings.agents.prompt_limit)
         workflow = _cut_workflow(ready.workflow)
-        engine = Engine(workflow, with_(world, crew=crew), memory, Limits(width=1), watcher)
+        world = with_(world, crew=crew, checks=_NoChecks(Path(name)))
+        engine = Engine(workflow, world, memory, Limits(width=1), watcher)
         await engine.drive(run)
     return recorder.prompts
+
+
+def list_agent_calls(ready: Prepared) -> list[str]:
+    """Return which agents the workflow would start, in order, if every round finds something."""
+    about = f" for Story {ready.story.id}" if ready.story.id else ""
+    calls: list[str] = []
+    for step in ready.workflow.steps:
+        rounds = range(1, step.rounds + 1) if isinstance(step, Repeat) else [0]
+        for number in rounds:
+            for do in _list_round(step, last=number == len(rounds)):
+                when = f" round {number}" if number else ""
+                calls += (f"{who}{about}{when}" for who in _list_players(do, ready.crew))
+    return calls
+
+
+def _list_round(step: Do | Repeat, *, last: bool) -> Iterator[Do]:
+    """Yield the steps of a round; those of the last one end where the loop stops."""
+    if isinstance(step, Do):
+        yield step
+        return
+    for each in step.steps:
+        if isinstance(each, StopWhen) and last:
+            return
+        if isinstance(each, Do):
+            yield each
+
+
+def _list_players(do: Do, crew: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return the agents that a step starts, with their roles."""
+    roles = [_ROLES.get(do.verb, "")]
+    if isinstance(do.options, review.Options):
+        roles = list(do.options.by)
+    elif isinstance(do.options, plan.Options) and not do.options.planner:
+        roles = []
+    return [f"{crew[role][0]} as {role}" for role in roles if crew.get(role)]
 
 
 def _make_folder(root: Path, ready: Prepared, started: Started) -> Path:

@@ -23,6 +23,7 @@ from punchlist.app.start.role_assignment import (
     check_agent_settings,
     find_outside,
     find_same_agents,
+    runs_checks,
     uses_analyzers,
 )
 from punchlist.app.start.story import make_story
@@ -82,6 +83,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         rounds=how.rounds,
         threshold=how.threshold,
         story=make_story(request.story, request.title),
+        coverage=settings.coverage if runs_checks(workflow) else 0,
         documents_folder=check_folder(workshop.checkout.root, settings.documents),
     )
     check_agents(how.crew, settings, session.home)

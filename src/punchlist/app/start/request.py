@@ -73,6 +73,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     threshold: int | None = None
     story: Story = Story()
     documents_folder: str = ""
+    coverage: float = 0
 
     def started(self, repository: str) -> Started:
         """Return the first event of the run, without what is known only when it begins."""
@@ -97,8 +98,10 @@ class Prepared(Struct, frozen=True, kw_only=True):
             judges=self.judges,
             rounds=self.rounds,
             threshold=self.threshold,
+            commit_subject=self.loaded.settings.commit_subject,
             story=self.story,
             documents_folder=self.documents_folder,
+            coverage=self.coverage,
         )
 
     def fingerprint(self, repository: str) -> str:

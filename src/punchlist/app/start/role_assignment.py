@@ -72,6 +72,11 @@ def uses_analyzers(workflow: Workflow) -> bool:
     return any(isinstance(each, review.Options) and each.analyzers for each in options)
 
 
+def runs_checks(workflow: Workflow) -> bool:
+    """Return whether any step runs the project's checks."""
+    return any(do.verb in ("verify", "measure") for do in list_steps(workflow))
+
+
 def list_steps(workflow: Workflow) -> Iterator[Do]:
     """Yield the steps of a workflow in order, those of its loop too."""
     for step in workflow.steps:

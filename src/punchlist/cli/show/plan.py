@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, to_builtins
 
 from punchlist.app.session import Session
+from punchlist.app.start.dry_run import list_agent_calls
 from punchlist.app.start.request import Prepared
 from punchlist.cli.show.layout import make_grid, render_bullets, render_heading
 from punchlist.cli.show.words import format_check, one_line, shorten_path
@@ -42,6 +43,8 @@ class PlanDocument(Struct, frozen=True, kw_only=True):
     crew: dict[str, tuple[str, ...]]
     prompts: "tuple[Prompt, ...]"
     """What agents would be asked first."""
+    would_start: tuple[str, ...] = ()
+    """The agents that would be started, in order, if every round finds something."""
 
 
 def plan_document(ready: Prepared, prompts: "Sequence[Prompt]" = ()) -> PlanDocument:
@@ -60,6 +63,7 @@ def plan_document(ready: Prepared, prompts: "Sequence[Prompt]" = ()) -> PlanDocu
         notes=ready.notes,
         crew=ready.crew,
         prompts=tuple(prompts),
+        would_start=tuple(list_agent_calls(ready)),
     )
 
 
@@ -75,6 +79,9 @@ def plan_text(
     if ready.notes:
         yield render_heading("Note")
         yield render_bullets(*ready.notes)
+    if calls := list_agent_calls(ready):
+        yield render_heading("Agents, if every round finds something")
+        yield render_bullets(*(f"[DRY-RUN] Would start {call}" for call in calls))
     for prompt in prompts:
         yield render_heading(f"What the {prompt.role} would be asked")
         yield prompt.text

@@ -16,6 +16,8 @@ class ExecutedLines(Struct, frozen=True):
 
     files: dict[str, tuple[int, ...]] = {}
     unknown: str = ""
+    statements: dict[str, tuple[int, ...]] = {}
+    """By file that was asked about: the lines that can be executed, as coverage.py counts them."""
 
 
 class LineCount(Struct, frozen=True):

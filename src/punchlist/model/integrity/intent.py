@@ -9,7 +9,7 @@ from punchlist.model.finding.finding import Finding
 from punchlist.model.finding.word_lists import load_words
 from punchlist.model.item.item import Item
 
-_OF_CATEGORIES = ("bug", "tidy")
+_OF_CATEGORIES = ("bug", "tidy", "tests")
 
 
 class Intent(StrEnum):
@@ -66,6 +66,13 @@ def _finding_intent(finding: Finding) -> Intent:
 def is_about_text(items: Iterable[Item]) -> bool:
     """Whether a change of comments, layout or names can be what was asked for."""
     return any(_has_words("text", _headline(finding)) for item in items for finding in item.sighted)
+
+
+def asks_tests(items: Iterable[Item]) -> bool:
+    """Whether all findings are about missing tests, as their reviewers sorted them."""
+    findings = [item.current for item in items]
+    named = [each.category.strip().replace("_", " ") for each in findings]
+    return bool(named) and all(_has_words("tests", category) for category in named)
 
 
 def asks_removal(items: Iterable[Item]) -> bool:

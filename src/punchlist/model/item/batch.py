@@ -11,15 +11,20 @@ AGENT = "agent"
 """The fixer of what no tool can fix."""
 
 
+SUBJECT_FIELDS = frozenset({"round", "title", "story", "items"})
+"""What a pattern of commit messages can name."""
+
+
 class CommitGrouping(StrEnum):
     """Which fixes share a commit. AUTO: tools' fixes by rule, each fix of an agent alone. RULE: all
-    by rule. ITEM: each alone. ONE: all together. MADE: each alone, also on lines that another
-    changed. In all others fixes of the same lines share a commit.
+    by rule. ITEM: each alone. ROUND: all of one round. ONE: all together. MADE: each alone, also on
+    lines that another changed. In all others fixes of the same lines share a commit.
     """
 
     AUTO = "auto"
     RULE = "rule"
     ITEM = "item"
+    ROUND = "round"
     ONE = "one"
     MADE = "made"
 

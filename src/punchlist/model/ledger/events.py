@@ -73,8 +73,14 @@ class Started(Event, frozen=True, kw_only=True):
     """How many rounds at most the user asked for, 0 for no fixes; None: as the workflow says."""
     threshold: int | None = None
     """The least score that approves a fix, as the user asked; None: as the workflow says."""
+    commit_subject: str = ""
+    """The first line of commit messages, with {round}, {title}, {story} and {items}; '' for
+    punchlist's own.
+    """
     story: Story = Story()
     """What the review is about."""
+    coverage: float = 0
+    """The test coverage that is demanded, in per cent; 0 for none."""
     documents_folder: str = ""
     """The folder of the checkout where findings documents are written as well."""
 
@@ -301,6 +307,8 @@ class Landed(Struct, frozen=True, omit_defaults=True):
     rule: str = ""
     """The rule of the analyzer or reviewer that its first item breaks, if it has a name."""
     by_agent: bool = False
+    round: int = 0
+    """The review round whose findings it fixes; 0 in ledgers of old."""
 
 
 class Committed(Event, frozen=True, kw_only=True):

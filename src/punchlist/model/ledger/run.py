@@ -95,6 +95,14 @@ class WorkflowPosition(Struct, frozen=True, kw_only=True):
     round: int = 1
     rounds: tuple[Round, ...] = ()
 
+    @property
+    def loop_round(self) -> int:
+        """The round that the present place belongs to; `round` counts on when a loop decides to go
+        on, which may be before its fixes are made.
+        """
+        _, *inner = self.place.split(".")
+        return int(inner[0]) if len(inner) > 1 and inner[0].isdigit() else self.round
+
 
 class Reviewing(Struct, frozen=True, kw_only=True):
     """What reviewers said."""

@@ -168,7 +168,9 @@ def render_groups(task: RoleTask) -> str:
 
 def build_values(project: Background) -> dict[str, str]:
     """Return the values that every prompt may use beside its sections."""
-    checks = (f"- `{clean_text(shlex.join(command))}`" for command in project.checks)
+    checks = [f"- `{clean_text(shlex.join(command))}`" for command in project.checks]
+    if project.coverage:
+        checks.append(f"- their test coverage must be at least {project.coverage:g}%")
     notes = (_render_story(project), clean_text(project.notes))
     return {
         "base": clean_attribute(project.base),

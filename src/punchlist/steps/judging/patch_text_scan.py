@@ -9,6 +9,7 @@ from punchlist.model.integrity.deleted_code import drop_unused, find_deletion
 from punchlist.model.integrity.intent import (
     Intent,
     asks_removal,
+    asks_tests,
     find_intent,
     is_about_text,
     join_words,
@@ -183,9 +184,9 @@ def _find_syntax_error(seen: Texts) -> str:
 
 def _futility_reason(items: Sequence[Item], seen: Texts, paths: Sequence[str]) -> str:
     """Return why the edits do nothing for these items (no change, only a suppression), or ''."""
-    if not paths:
+    if not paths and not asks_tests(items):
         return "only adds tests: nothing of what the finding is about changed"
-    if not items or is_about_text(items):
+    if not paths or not items or is_about_text(items):
         return ""
     if all(_is_same(path, seen) for path in paths):
         return NO_OP

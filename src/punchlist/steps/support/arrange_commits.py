@@ -1,5 +1,6 @@
 """Group proven commits by rule, by item or in one; fixes of the same lines share a commit."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -79,6 +80,8 @@ def _group_key(chain: Sequence[Landed], by: CommitGrouping) -> tuple[str, ...] |
     """Return what the commits of a chain have in common with those of other chains, if anything."""
     if by is CommitGrouping.ONE:
         return ()
+    if by is CommitGrouping.ROUND:
+        return ("round", str(max(each.round for each in chain)))
     rules = tuple(sorted({each.rule for each in chain}))
     agents = any(each.by_agent for each in chain)
     by_rule = by is CommitGrouping.RULE or (by is CommitGrouping.AUTO and not agents)
@@ -92,9 +95,27 @@ def render_group(made: Sequence[MadeCommit], landed: Sequence[Landed], run: Run)
     numbers = sorted({number for each in landed for number in each.items})
     items = [run.items[number] for number in numbers if number in run.items]
     subject = shorten_subject(_group_subject(landed, len(items), run.landing.titles))
+    if run.started.commit_subject:
+        title = pluralize(len(items), "finding")
+        subject = make_subject(run, title, max(each.round for each in landed), numbers)
     listed = "\n".join(f"- {locate_item(item)}: {one_line(item.current.title)}" for item in items)
     seen = "\n".join(_list_evidence(items))
     return "\n\n".join(filter(None, (subject, listed, seen, render_trailers(run, numbers))))
+
+
+def make_subject(run: Run, title: str, round_: int, numbers: Sequence[int]) -> str:
+    """Return the first line of a commit message, by the user's pattern if there is one."""
+    started = run.started
+    fields = {
+        "round": str(round_),
+        "title": title,
+        "story": started.story.id,
+        "items": ", ".join(map(str, numbers)),
+    }
+    pattern = started.commit_subject or "Fix {title}"
+    parts = re.split(r"\{(\w+)\}", pattern)
+    named = (fields[each] if at % 2 else each for at, each in enumerate(parts))
+    return shorten_subject("".join(named))
 
 
 def render_trailers(run: Run, numbers: Sequence[int]) -> str:

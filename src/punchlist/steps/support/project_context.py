@@ -41,13 +41,14 @@ async def load_background(run: Run, world: World) -> Background:
     return Background(
         conventions={path: text for path, text in named.items() if text},
         checks=tuple(check.command for check in started.checks if started.checks_allowed),
+        coverage=started.coverage,
         diff=diff,
         base=change.base_name or change.base[:12],
         branch=change.branch or run.landing.branch,
         specification={path: text for path, text in meant.items() if text is not None},
         notes=started.notes,
         story=started.story.label,
-        round=run.position.round,
+        round=run.position.loop_round,
     )
 
 
