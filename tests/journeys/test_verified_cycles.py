@@ -87,7 +87,7 @@ def test_a_dry_run_prints_the_prompt_without_secrets_and_starts_nothing(bench):
     ):
         assert shown in prompt
     assert SECRET not in told.out
-    assert "Do not bring in new problems" in prompt
+    assert "break nothing" in prompt
     assert bench.calls == []
     assert json.loads(bench.type("list", "--json").out) == []
 
@@ -125,18 +125,29 @@ def test_what_was_cancelled_in_the_second_cycle_leaves_the_first_one_and_has_not
 
 
 def test_what_does_not_fit_into_a_prompt_is_cut_by_severity_and_comes_next(bench):
-    bench.play(review(*FAULTS), fixer(*map(fix, FAULTS)))
-    told = bench.type(*RUN, "--set", "agents.prompt-limit=6600")
-    assert told.code == 0, told.out + told.err
-    severities = {item["number"]: item["severity"] for item in items(bench)}
-    cut = [
-        severities[number]
-        for cycle in report(bench)["cycles"]
-        for turn in cycle["agents"]
-        for number in turn["left_out"]
+    long = {"file_path": "shop/prices.py", "description": "It goes on and on. " * 200}
+    found = [
+        finding(name, **long, line_start=line, line_end=line)
+        for line, name in enumerate(FAULTS, start=4)
     ]
+    bench.play({"role": "technical", "answer": {"findings": found}}, fixer(*map(fix, FAULTS)))
+    bench.type(*RUN, "--set", "agents.prompt-limit=9500")
+    severities = {item["number"]: item["severity"] for item in items(bench)}
+    first = report(bench)["cycles"][0]["agents"][0]
+    cut = {severities[number] for number in first["left_out"]}
     assert cut
     assert "critical" not in cut
+    asked = {claim["item"] for claim in first["claims"]}
+    assert {severities[number] for number in asked} >= {"critical"}
+    later = {
+        claim["item"]
+        for cycle in report(bench)["cycles"][1:]
+        for turn in cycle["agents"]
+        for claim in turn["claims"]
+    }
+    assert later & set(first["left_out"])
+    assert {item["status"] for item in items(bench)} <= {"fixed", "filed"}
+    assert len(severities) == 4
 
 
 def items(bench) -> list[dict]:
