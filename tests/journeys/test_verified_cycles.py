@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from workbench import BASE, CHANGE, FAULTS, finding, fix, fixer, review
+from workbench import BASE, FAULTS, finding, fix, fixer, review
 
 from punchlist import review_and_fix
 
@@ -68,14 +68,22 @@ def test_a_red_check_and_a_crashed_check_go_into_the_next_prompt_and_the_third_c
 
 
 def test_a_dry_run_prints_the_prompt_without_secrets_and_starts_nothing(bench):
-    far = "".join(f"\n\ndef far_{n}():\n    return {n}\n" for n in range(200))
-    bench.repo.commit({"shop/prices.py": CHANGE["shop/prices.py"] + far}, "a long file")
-    found = finding("mean", suggested_fix=f"log in with {SECRET}")
-    (bench.folder / "findings.json").write_text(json.dumps([found]))
+    far = "".join(f"def far_{n}():\n    return {n}\n\n\n" for n in range(200))
+    bench.repo.git("checkout", "--quiet", "main")
+    bench.repo.commit({"shop/long.py": far}, "a long file")
+    bench.repo.git("checkout", "--quiet", "feature")
+    bench.repo.git("merge", "--quiet", "main")
+    bench.repo.commit({"shop/long.py": far.replace("return 100\n", "return -100\n")}, "a fault")
+    there = {"file_path": "shop/long.py", "line_start": 402, "title": "far_100() is negative"}
+    found = [
+        finding("mean", suggested_fix=f"log in with {SECRET}"),
+        finding("page", **there, line_end=402),
+    ]
+    (bench.folder / "findings.json").write_text(json.dumps(found))
     bench.play(review("mean"), fixer(fix("mean")))
     told = bench.type(*RUN, "--findings", str(bench.folder / "findings.json"), "--dry-run")
     assert told.code == 0, told.err
-    prompt = told.out.split("What the fixer would be asked")[1]
+    prompt = "".join(told.out.split("What the fixer would be asked")[1:])
     for shown in (
         FAULTS["mean"][0],
         "file: shop/prices.py:9",
@@ -84,9 +92,11 @@ def test_a_dry_run_prints_the_prompt_without_secrets_and_starts_nothing(bench):
         "log in with",
         BASE["AGENTS.md"].strip(),
         "-m unittest",
+        "-    return 100\n+    return -100",
     ):
         assert shown in prompt
     assert SECRET not in told.out
+    assert "far_50" not in prompt
     assert "break nothing" in prompt
     assert bench.calls == []
     assert json.loads(bench.type("list", "--json").out) == []
