@@ -81,9 +81,14 @@ FAULTS = {
 }
 ROLES = {
     "technical": "You review the technique of a change.",
-    "fixer": "You fix code. You are in a folder of your own",
-    "challenger": "Somebody fixed the findings below. Judge each fix",
+    "spec": "You review a change against its specification.",
+    "unified": "You lead a code review.",
+    "adversarial": "You see this code for the first time",
+    "fixer": "You fix code. Edit the project's files",
+    "challenger": "Another agent fixed the findings below. Judge each fix",
     "reproducer": "Others reported the findings below. For each of them write one test",
+    "clarifier": "Others reported the findings below. Before they are fixed",
+    "planner": "Others reported the findings below. Plan how each",
 }
 """How the prompts begin that come with punchlist."""
 _FOLDER = re.compile(r"/[^\s\"'\\<>]*/trees/(?:kept-[0-9a-f]+|t\d+)")
@@ -255,7 +260,11 @@ def _placed(step: Any, folder: str) -> Any:
 def _opencode(url: str) -> str:
     options = {"baseURL": f"{url}/v1", "apiKey": KEY}
     priced = {"cost": {"input": 1, "output": 2}}
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"m1": priced}}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": options,
+        "models": {"m1": priced, "m2": priced},
+    }
     return json.dumps({"provider": {"stub": provider}, "small_model": "stub/m1"})
 
 
