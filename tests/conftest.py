@@ -159,6 +159,7 @@ KINDS = {
     "adapters/agents/test_gemini_real.py": "agents",
     "adapters/agents/test_opencode_real.py": "agents",
     "adapters/agents/test_whole_run": "agents",
+    "adapters/agents/test_agent_matrix.py": "agents",
     "mcp/test_mcp_real.py": "agents",
     "conformance/test_landing.py": "process",
     **dict.fromkeys(
@@ -293,6 +294,7 @@ LONG = (
     "browser/",
     "adapters/agents/test_whole_run.py",
     "adapters/agents/test_agent_real.py",
+    "adapters/agents/test_agent_matrix.py",
     "journeys/test_killed.py",
     "mcp/",
     "tui/",

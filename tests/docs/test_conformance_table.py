@@ -54,7 +54,7 @@ def test_every_row_names_tests_and_all_of_them_exist(number):
     assert absent(ROWS[number]) == []
 
 
-def test_every_test_that_the_page_names_exists():
+def test_every_test_that_is_named_anywhere_on_the_page_exists():
     assert absent(TABLE.read_text("utf-8")) == []
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from workbench import BASE, CHANGE, FAULTS, finding, fix, fixer, review
+from workbench import BASE, FAULTS, finding, fix, fixer, review
 
 from punchlist import review_and_fix
 
@@ -68,14 +68,22 @@ def test_a_red_check_and_a_crashed_check_go_into_the_next_prompt_and_the_third_c
 
 
 def test_a_dry_run_prints_the_prompt_without_secrets_and_starts_nothing(bench):
-    far = "".join(f"\n\ndef far_{n}():\n    return {n}\n" for n in range(200))
-    bench.repo.commit({"shop/prices.py": CHANGE["shop/prices.py"] + far}, "a long file")
-    found = finding("mean", suggested_fix=f"log in with {SECRET}")
-    (bench.folder / "findings.json").write_text(json.dumps([found]))
+    far = "".join(f"def far_{n}():\n    return {n}\n\n\n" for n in range(200))
+    bench.repo.git("checkout", "--quiet", "main")
+    bench.repo.commit({"shop/long.py": far}, "a long file")
+    bench.repo.git("checkout", "--quiet", "feature")
+    bench.repo.git("merge", "--quiet", "main")
+    bench.repo.commit({"shop/long.py": far.replace("return 100\n", "return -100\n")}, "a fault")
+    there = {"file_path": "shop/long.py", "line_start": 402, "title": "far_100() is negative"}
+    found = [
+        finding("mean", suggested_fix=f"log in with {SECRET}"),
+        finding("page", **there, line_end=402),
+    ]
+    (bench.folder / "findings.json").write_text(json.dumps(found))
     bench.play(review("mean"), fixer(fix("mean")))
     told = bench.type(*RUN, "--findings", str(bench.folder / "findings.json"), "--dry-run")
     assert told.code == 0, told.err
-    prompt = told.out.split("What the fixer would be asked")[1]
+    prompt = "".join(told.out.split("What the fixer would be asked")[1:])
     for shown in (
         FAULTS["mean"][0],
         "file: shop/prices.py:9",
@@ -84,10 +92,12 @@ def test_a_dry_run_prints_the_prompt_without_secrets_and_starts_nothing(bench):
         "log in with",
         BASE["AGENTS.md"].strip(),
         "-m unittest",
+        "-    return 100\n+    return -100",
     ):
         assert shown in prompt
     assert SECRET not in told.out
-    assert "Do not bring in new problems" in prompt
+    assert "far_50" not in prompt
+    assert "break nothing" in prompt
     assert bench.calls == []
     assert json.loads(bench.type("list", "--json").out) == []
 
@@ -125,18 +135,29 @@ def test_what_was_cancelled_in_the_second_cycle_leaves_the_first_one_and_has_not
 
 
 def test_what_does_not_fit_into_a_prompt_is_cut_by_severity_and_comes_next(bench):
-    bench.play(review(*FAULTS), fixer(*map(fix, FAULTS)))
-    told = bench.type(*RUN, "--set", "agents.prompt-limit=6600")
-    assert told.code == 0, told.out + told.err
-    severities = {item["number"]: item["severity"] for item in items(bench)}
-    cut = [
-        severities[number]
-        for cycle in report(bench)["cycles"]
-        for turn in cycle["agents"]
-        for number in turn["left_out"]
+    long = {"file_path": "shop/prices.py", "description": "It goes on and on. " * 200}
+    found = [
+        finding(name, **long, line_start=line, line_end=line)
+        for line, name in enumerate(FAULTS, start=4)
     ]
+    bench.play({"role": "technical", "answer": {"findings": found}}, fixer(*map(fix, FAULTS)))
+    bench.type(*RUN, "--set", "agents.prompt-limit=9500")
+    severities = {item["number"]: item["severity"] for item in items(bench)}
+    first = report(bench)["cycles"][0]["agents"][0]
+    cut = {severities[number] for number in first["left_out"]}
     assert cut
     assert "critical" not in cut
+    asked = {claim["item"] for claim in first["claims"]}
+    assert {severities[number] for number in asked} >= {"critical"}
+    later = {
+        claim["item"]
+        for cycle in report(bench)["cycles"][1:]
+        for turn in cycle["agents"]
+        for claim in turn["claims"]
+    }
+    assert later & set(first["left_out"])
+    assert {item["status"] for item in items(bench)} <= {"fixed", "filed"}
+    assert len(severities) == 4
 
 
 def items(bench) -> list[dict]:

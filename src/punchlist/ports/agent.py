@@ -11,6 +11,12 @@ from punchlist.model.item.usage import Usage
 
 OUTSIDE = "outside"
 """The kind of an agent that punchlist does not start: it fetches its tasks."""
+FENCED = "End with one JSON object in a ```json block, and nothing after it"
+"""The one instruction about the form of the answer in every prompt of punchlist."""
+UNFENCED = "End with one JSON object without a code fence, and nothing after it"
+"""The same for a program that takes every fenced block for a file."""
+STRUCTURED = "End with one JSON object as your structured output, and nothing after it"
+"""The same for a program that holds its model to a JSON Schema in its own way."""
 
 
 class AgentTrouble(StrEnum):

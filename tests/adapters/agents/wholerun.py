@@ -79,9 +79,18 @@ FAULTS = {
         "page([1, 2, 3], 1, 2), [1, 2]",
     ),
 }
-_PROMPTS = sorted((Path(punchlist.__file__).parent / "roles" / "prompts").glob("[a-z]*.md"))
-ROLES = {path.stem: path.read_text("utf-8").split("\n", 1)[0] for path in _PROMPTS}
-"""How the prompts begin that come with punchlist, by role: the first line of each."""
+ROLES = {
+    "technical": "You review the technique of a change.",
+    "spec": "You review a change against its specification.",
+    "unified": "You lead a code review.",
+    "adversarial": "You see this code for the first time",
+    "fixer": "You fix code. Edit the project's files",
+    "challenger": "Another agent fixed the findings below. Judge each fix",
+    "reproducer": "Others reported the findings below. For each of them write one test",
+    "clarifier": "Others reported the findings below. Before they are fixed",
+    "planner": "Others reported the findings below. Plan how each",
+}
+"""How the prompts begin that come with punchlist."""
 _FOLDER = re.compile(r"/[^\s\"'\\<>]*/trees/(?:kept-[0-9a-f]+|t\d+)")
 _CODE = re.compile(r"### (F\d{3}) ")
 _HERE = "@folder"
@@ -251,7 +260,11 @@ def _placed(step: Any, folder: str) -> Any:
 def _opencode(url: str) -> str:
     options = {"baseURL": f"{url}/v1", "apiKey": KEY}
     priced = {"cost": {"input": 1, "output": 2}}
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"m1": priced}}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": options,
+        "models": {"m1": priced, "m2": priced},
+    }
     return json.dumps({"provider": {"stub": provider}, "small_model": "stub/m1"})
 
 

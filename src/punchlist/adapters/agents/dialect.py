@@ -35,7 +35,7 @@ from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ChildInput, ProcessResult
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import AgentTrouble, Ask
+from punchlist.ports.agent import FENCED, STRUCTURED, AgentTrouble, Ask
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
@@ -140,6 +140,11 @@ def option(name: str, value: str) -> tuple[str, ...]:
 
 def schema_option(name: str, ask: Ask) -> tuple[str, ...]:
     return () if ask.schema is None else (name, encode_json(ask.schema))
+
+
+def structured_prompt(ask: Ask) -> str:
+    """Return the prompt for a program that is given the schema: it must not ask for a fence."""
+    return ask.prompt if ask.schema is None else ask.prompt.replace(FENCED, STRUCTURED)
 
 
 def read_usage(event: JsonEvent) -> Usage:

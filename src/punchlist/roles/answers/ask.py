@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec.structs import replace
 
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import Agent, AgentTrouble, Ask, Reply
+from punchlist.ports.agent import FENCED, STRUCTURED, UNFENCED, Agent, AgentTrouble, Ask, Reply
 from punchlist.ports.roles import Answer, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.roles.answers.schemas import Schema
@@ -92,7 +92,7 @@ async def ask_and_parse(seat: RoleSeat, ask: Ask, read: Callable[[str], R]) -> P
 async def _ask_again(
     seat: RoleSeat, ask: Ask, read: Callable[[str], R], first: Reply, was: R
 ) -> ParsedAnswer[R]:
-    wrong = load_prompt("_again").replace("{{ error }}", was.failed)
+    wrong = load_prompt("_again").replace("{{ form }}", FENCED).replace("{{ error }}", was.failed)
     # Without a conversation to go on with, the agent knows nothing of what it was asked.
     prompt = wrong if first.session else f"{ask.prompt}\n\n{wrong}"
     label = f"{ask.label} again"
@@ -121,7 +121,10 @@ async def _parse_reply(reply: Reply, ask: Ask, read: Callable[[str], R]) -> R:
     """Parse in a thread, since long answers take time; a repeated prompt, whose example is no
     answer, is removed.
     """
-    return await asyncio.to_thread(read, reply.text.replace(ask.prompt.strip(), ""))
+    text, prompt = reply.text, ask.prompt.strip()
+    for form in (FENCED, UNFENCED, STRUCTURED):
+        text = text.replace(prompt.replace(FENCED, form), "")
+    return await asyncio.to_thread(read, text)
 
 
 class ItemsRole:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from punchlist.errors import UsageError
+from punchlist.ports.agent import FENCED
 from punchlist.roles.prompting.budget import Section, fill_sections
 from punchlist.roles.prompting.fencing import clean_attribute, shorten_text
 
@@ -21,7 +22,7 @@ _ROOM_TO_SAY = 2000
 """Characters kept for saying what was left out."""
 VALUES = frozenset(
     "items diff conventions specification answers todos exhibits contested checks groups notes base"
-    " branch paths folder code codes cut rules".split()
+    " branch paths folder code codes cut rules form".split()
 )
 """Values that a prompt may use; those that a role lacks are empty."""
 _HINT = f"these are there: {', '.join(sorted(VALUES))}"
@@ -84,7 +85,7 @@ def render_template(
     text: str, values: Mapping[str, str], sections: Sequence[Section], limit: int
 ) -> RenderedPrompt:
     """Render the prompt with its sections, cut to fit the limit (characters)."""
-    known = {**values, "rules": load_prompt("_data").strip()}
+    known = {**values, "rules": load_prompt("_data").strip(), "form": FENCED}
     every = {section.name: tuple(piece.name for piece in section.pieces) for section in sections}
     headings = {name: "-" for name, pieces in every.items() if pieces}
     frame = len(_render(text, {**known, **headings, **_join_codes(every), "cut": "-"}))

@@ -14,7 +14,7 @@ from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedRepl
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
-from punchlist.ports.agent import AgentTrouble, Ask
+from punchlist.ports.agent import FENCED, UNFENCED, AgentTrouble, Ask
 
 _FLAGS = """
     --yes-always --no-pretty --no-stream --no-git --no-gitignore --no-auto-commits --no-auto-lint
@@ -24,7 +24,7 @@ _FLAGS = """
     --no-restore-chat-history --no-fancy-input --no-notifications --disable-playwright
 """
 _UNFENCED = "\n\nWhere JSON is asked for, write it without a code fence.\n"
-"""It takes every fenced block for the new content of a file."""
+"""For a prompt of the user's own. It takes every fenced block for the new content of a file."""
 _MOST_FILES = 40
 _NAMED = re.compile(r"[\w@+./-]*\w\.\w+")
 _SIZE = {"": 1, "k": 1_000, "M": 1_000_000}
@@ -66,7 +66,7 @@ class Aider(Unmetered):
                 *option("--message-file", "/dev/stdin"),
                 *chain.from_iterable(files),
             ),
-            stdin=ask.prompt + _UNFENCED,
+            stdin=_ask_unfenced(ask.prompt),
             env={"LITELLM_LOCAL_MODEL_COST_MAP": "True", "AIDER_ANALYTICS": "false"},
             cwd=context.home,
         )
@@ -77,6 +77,11 @@ class Aider(Unmetered):
     def parse_output(self, ran: ProcessResult, ask: Ask) -> ParsedReply:
         errors = ran.stderr.decode(errors="replace")
         return parse_transcript(ran.stdout.decode(errors="replace"), errors)
+
+
+def _ask_unfenced(prompt: str) -> str:
+    """Return the prompt with one instruction about fences, the one that fits."""
+    return prompt.replace(FENCED, UNFENCED) if FENCED in prompt else prompt + _UNFENCED
 
 
 def parse_transcript(output: str, errors: str = "") -> ParsedReply:

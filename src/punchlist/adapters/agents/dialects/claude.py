@@ -9,6 +9,7 @@ from punchlist.adapters.agents.dialect import (
     ReadEvent,
     option,
     schema_option,
+    structured_prompt,
 )
 from punchlist.adapters.agents.dialects import stream_json
 from punchlist.adapters.agents.json_lines import JsonEvent
@@ -49,7 +50,7 @@ class Claude:
             *option("--effort", context.settings.effort),
             *stream_json.session_options(ask),
         )
-        return AgentCall(arguments=arguments, stdin=ask.prompt, env=_QUIET)
+        return AgentCall(arguments=arguments, stdin=structured_prompt(ask), env=_QUIET)
 
     def describe_event(self, event: JsonEvent) -> str:
         return stream_json.describe_event(event)

@@ -17,6 +17,7 @@ from punchlist.adapters.agents.dialect import (
     encode_json,
     option,
     read_usage,
+    structured_prompt,
 )
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_event, parse_events
 from punchlist.adapters.agents.spending import Measured
@@ -72,7 +73,8 @@ class Codex:
             *((ask.session,) if ask.session else ()),
             "-",
         )
-        return AgentCall(arguments=arguments, stdin=ask.prompt, files=files)
+        prompt = structured_prompt(ask) if schema else ask.prompt
+        return AgentCall(arguments=arguments, stdin=prompt, files=files)
 
     def describe_event(self, event: JsonEvent) -> str:
         if event.type != "item.completed":

@@ -10,6 +10,7 @@ from punchlist.adapters.agents.dialect import (
     encode_json,
     option,
     schema_option,
+    structured_prompt,
 )
 from punchlist.adapters.agents.dialects import stream_json
 from punchlist.adapters.agents.json_lines import JsonEvent
@@ -44,7 +45,8 @@ class Qwen:
             *stream_json.session_options(ask),
         )
         files = {".qwen/settings.json": encode_json(_SETTINGS)}
-        return AgentCall(arguments=arguments, stdin=ask.prompt, env=_QUIET, files=files)
+        prompt = structured_prompt(ask)
+        return AgentCall(arguments=arguments, stdin=prompt, env=_QUIET, files=files)
 
     def describe_event(self, event: JsonEvent) -> str:
         return stream_json.describe_event(event)
