@@ -166,6 +166,14 @@ class TestReviews:
                 ),
                 Severity.CRITICAL,
             ),
+            (
+                (
+                    "I found two:\n\n| # | Severity | File | Lines | Issue | Fix |\n|--|:-:|---|---|---|---|\n"
+                    "| 1 | **High** | `src/a.py` | 4-6 | Raw SQL `a \\| b` | Bind it |\n"
+                    "| 2 | low | src/b.py:3 | | No docs | |\n\nThat is all.\n"
+                ),
+                Severity.CRITICAL,
+            ),
             ('## Minor\n\n1. Raw SQL\n   - File: src/a.py:4-6\n\n{"findings": []}', Severity.MINOR),
         ],
     )
