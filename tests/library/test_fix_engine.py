@@ -153,6 +153,23 @@ def test_crashing_changing_nothing_and_breaking_tests_are_three_failed_cycles(be
     )  # fmt: skip
     assert any("test_total" in why for why in broke.verification.failures)
     assert (report.fixed, report.unresolved) == ((), ("F001",))
+    assert "test_total" in report.reasons["F001"]
+
+
+def test_a_failing_test_that_turns_green_is_a_cycle_that_passed(repo, tmp_path, monkeypatch):
+    monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
+    test = "import unittest\nfrom calc import add\n\n\nclass Calc(unittest.TestCase):\n"
+    test += "    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"
+    repo.commit({"calc.py": "def add(a, b):\n    return a - b\n", "test_calc.py": test})
+
+    async def fix_add(prompt: str, folder: Path) -> str:
+        (folder / "calc.py").write_text("def add(a, b):\n    return a + b\n")
+        return '{"outcomes": [{"id": "F001", "outcome": "fixed", "explanation": "plus"}]}'
+
+    found = ReviewFinding(Severity.CRITICAL, FindingCategory.CORRECTNESS, "add() subtracts")
+    engine = FixEngine(FunctionAgent("helper", fix_add), TESTS, 1)
+    report = asyncio.run(engine.fix(FixOpts([found], repository=repo.root)))
+    assert (report.fixed, report.final_status) == (("F001",), PASSED)
 
 
 def test_one_cycle_may_be_all_there_is(bench):
@@ -207,6 +224,11 @@ def test_without_findings_or_cycles_nothing_is_started_and_nothing_has_passed(be
         work(bench, player, -1)
     with pytest.raises(UsageError, match="two findings are called F001"):
         work(bench, player, findings=[MEAN, MEAN])
+    with pytest.raises(UsageError, match="F002 does not say what is wrong"):
+        work(bench, player, findings=[Finding("F002", "a.py", "1", " ", "minor", "style")])
+    gone = work(bench, player, findings=[Finding("G", "gone.py", "1", "x", "minor", "style")])
+    assert (gone.cycles, gone.reasons) == ((), {"G": "Referenced file deleted"})
+    assert player.prompts == []
 
 
 @pytest.mark.pure

@@ -1,6 +1,7 @@
 """punchlist as a library: one call, typed, and the same laws as on the command line."""
 
 import asyncio
+import inspect
 import json
 import os
 import subprocess
@@ -95,6 +96,7 @@ def ask(feature: str, rounds: int = 5, **more) -> ReviewFixResult:
 
 def test_every_finding_is_fixed_filed_or_dismissed_and_counted(shop):
     heard = []
+    assert inspect.signature(review_and_fix).parameters["max_iterations"].default == 5
     result = ask(
         "rebates",
         repository=shop.root,

@@ -166,6 +166,14 @@ class TestReviews:
                 ),
                 Severity.CRITICAL,
             ),
+            (
+                (
+                    "I found two:\n\n| # | Severity | File | Lines | Issue | Fix |\n|--|:-:|---|---|---|---|\n"
+                    "| 1 | **High** | `src/a.py` | 4-6 | Raw SQL `a \\| b` | Bind it |\n"
+                    "| 2 | low | src/b.py:3 | | No docs | |\n\nThat is all.\n"
+                ),
+                Severity.CRITICAL,
+            ),
             ('## Minor\n\n1. Raw SQL\n   - File: src/a.py:4-6\n\n{"findings": []}', Severity.MINOR),
         ],
     )
@@ -414,6 +422,20 @@ class TestFixers:
         )
         assert said.unknown == ("F099", "(no name)")
         assert [report.item for report in said.reports] == [2]
+
+    @pytest.mark.parametrize(
+        ("why", "outcome"),
+        [
+            ("Partially fixed; the callers remain.", ClaimOutcome.DEFERRED),
+            ("**Partly done**: the lock is missing", ClaimOutcome.DEFERRED),
+            ("Partial reads are handled now", ClaimOutcome.FIXED),
+            ("fixed the half-open interval", ClaimOutcome.FIXED),
+        ],
+    )
+    def test_partly_fixed_is_deferred_whatever_the_outcome_says(self, why, outcome):
+        answer = {"outcomes": [{"id": "F007", "outcome": "fixed", "explanation": why}]}
+        (report,) = parse_statements(json.dumps(answer), {7, 8}, "/tree").reports
+        assert (report.outcome, report.why) == (outcome, why)
 
     def test_a_word_that_is_no_outcome_defers(self):
         (report,) = stated({"outcomes": [{"id": "F001", "outcome": "sort of"}]}).reports

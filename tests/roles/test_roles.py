@@ -161,6 +161,34 @@ def test_each_reviewer_is_told_its_own_task_and_the_change(tree, role):
     assert telling[role] in agent.prompt
 
 
+def test_the_unified_reviewer_sends_out_two_experts_and_groups_what_is_independent(tree):
+    told = Background(
+        diff=DIFF.format("src/a.py", "b"),
+        specification={"specs/search/spec.md": "It shall search."},
+        conventions={"CLAUDE.md": "Use CommandRunner."},
+    )
+    _, agent = review(tree, {"groups": []}, role="unified", told=told)
+    prompt = " ".join(agent.prompt.split())
+    for said in (
+        "send out at least two experts at the same time, and wait for both",
+        "**The language expert** looks at",
+        "types, idiom, the right use of the standard library and of third-party libraries",
+        "concurrency",
+        "**The specification expert** looks at completeness",
+        "data models, contracts between parts",
+        "put everything into one list. Report each problem once",
+        "fixed independently of all others (other files, no dependency) into groups of their own",
+        "It shall search.",
+        "Use CommandRunner.",
+        '"line": "45 or 45-67',
+        '"severity": "critical | major | minor"',
+        "fix_hint",
+    ):
+        assert said in prompt
+    six = "spec_gap library_standards clean_code type_hints testing data_model".split()
+    assert all(word in prompt for word in six)
+
+
 def test_a_truncated_review_is_kept_and_marked_and_not_asked_for_again(tree):
     text = json.dumps({"findings": [FINDING, FINDING]})[:-20]
     opinion, agent = review(tree, text)

@@ -37,6 +37,8 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"\s*(```|~~~)")
+_CELLS = re.compile(r"(?<!\\)\|")
+_RULE = re.compile(r":?-*:?")
 _PLACE = re.compile(r"`?(?P<place>[\w./-]*\w\.\w{1,8}:\d{1,9}(?:-\d{1,9})?)`?")
 """A file with a line inside a title."""
 _RANKED = re.compile(r"[\[(](?P<word>[^\[\]()]{1,40})[\])]")
@@ -65,6 +67,9 @@ _FIELDS = {
     for word in words.split(", ")
 }
 """The fields by the words for them."""
+_COLUMNS = {**_FIELDS, "finding": "title", "summary": "title", "message": "detail",
+            "file:line": "file", "line(s)": "line"}  # fmt: skip
+"""The fields by the headings of columns for them."""
 _SHORT = tuple("file line severity category rule id status title url".split())
 """Fields of one line; lines below them belong to the detail."""
 
@@ -146,6 +151,7 @@ class _MarkdownReader:
         self._draft: _Draft | None = None
         self._stray: list[str] = []
         self._fenced = False
+        self._columns: list[str] = []
 
     def feed_line(self, line: str) -> Iterator[Part]:
         if _FENCE.match(line):
@@ -153,6 +159,8 @@ class _MarkdownReader:
             return self._continue_text(line)
         if self._fenced:
             return self._continue_text(line)
+        if (parts := self._read_table(_split_row(line))) is not None:
+            return parts
         if heading := _HEADING.fullmatch(line):
             return self._read_heading(len(heading[1]), heading[2].rstrip("# "))
         bullet = _BULLET.fullmatch(line)
@@ -165,6 +173,8 @@ class _MarkdownReader:
         stray, self._stray = "\n".join(self._stray).strip(), []
         if draft and draft.is_finding:
             fields = {name: "\n".join(lines).strip() for name, lines in draft.fields.items()}
+            if "file" in fields:
+                fields["file"] = _strip_ticks(fields["file"])
             place = _PLACE.search(fields["title"]) if "severity" in fields else None
             yield {"file": place["place"], **fields} if place else fields
         elif stray and not _NONE.fullmatch(stray):
@@ -185,6 +195,28 @@ class _MarkdownReader:
             self._section = _Section.OTHER if other else _Section.BEFORE
         if not other:
             self._draft = _start_draft(text, word)
+
+    def _read_table(self, cells: list[str]) -> Iterator[Part] | None:
+        """Read a line of a table of findings; None if it is none."""
+        if self._columns and cells:
+            return self._read_row(cells)
+        self._columns = self._find_columns(cells)
+        return self.flush() if self._columns else None
+
+    def _find_columns(self, cells: list[str]) -> list[str]:
+        """Return the fields of a table's columns if its heading is that of a list of findings."""
+        columns = [_COLUMNS.get(cell.casefold().strip("*`_ "), "") for cell in cells]
+        told = "file" in columns and not {"title", "detail"}.isdisjoint(columns)
+        inside = self._draft is not None and self._draft.is_finding
+        return columns if told and not inside and self._section is not _Section.OTHER else []
+
+    def _read_row(self, cells: list[str]) -> Iterator[Part]:
+        fields = {"severity": self._severity} if self._severity else {}
+        named = zip(self._columns, cells, strict=False)
+        fields |= {name: _strip_bold(cell) for name, cell in named if name and cell}
+        fields["file"] = _strip_ticks(fields.get("file", ""))
+        if not all(_RULE.fullmatch(cell) for cell in cells):
+            yield fields
 
     def _is_item(self, bullet: re.Match[str]) -> bool:
         if self._section is _Section.OTHER or (self._draft and _parse_field(bullet["text"])):
@@ -248,6 +280,14 @@ def _start_draft(heading: str, severity: str) -> _Draft:
     return _Draft(fields, -1, heading=True)
 
 
+def _split_row(line: str) -> list[str]:
+    """Return the cells of a table's row; none if the line is no row."""
+    plain = line.strip()
+    if not plain.startswith("|") or plain.count("|") < 3:
+        return []
+    return [cell.strip().replace("\\|", "|") for cell in _CELLS.split(plain.strip("|"))]
+
+
 def _parse_field(text: str) -> tuple[str, str] | None:
     """Return the name and value of a known field, or None."""
     found = _FIELD.fullmatch(text)
@@ -278,6 +318,12 @@ def _split_title(text: str) -> tuple[str, str]:
         name, rest = found["name"] or found["name2"], found["rest"] or found["rest2"]
         return name.strip(), _strip_bold(rest)
     return "", _strip_bold(text)
+
+
+def _strip_ticks(place: str) -> str:
+    """Return a place that stands in code marks as a whole without these."""
+    inner = place.removeprefix("`").removesuffix("`")
+    return inner if "`" not in inner else place
 
 
 def _strip_bold(text: str) -> str:

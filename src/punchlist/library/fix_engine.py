@@ -34,6 +34,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE, Agent
 from punchlist.roles.prompting.fencing import fence_text
 from punchlist.views import fix_report as views
+from punchlist.views.item_words import unfixed_reason
 from punchlist.views.plans.plan_forms import item_code
 from punchlist.workflow.loader import load_builtin, with_options, with_rounds
 
@@ -144,6 +145,8 @@ def name_findings(findings: Sequence[AnyFinding]) -> dict[str, AnyFinding]:
         if name in named:
             hint = "give each finding an id of its own"
             raise UsageError(f"two findings are called {name}", hint=hint)
+        if not finding.to_finding(name, "").title.strip():
+            raise UsageError(f"{name} does not say what is wrong", hint="give it an issue or title")
         named[name] = finding
     return named
 
@@ -178,6 +181,12 @@ def make_report(run: Run, ids: tuple[str, ...]) -> FixReport:
         duration=told.seconds,
         fixed=tuple(name for name in ids if name in fixed),
         unresolved=tuple(name for name in ids if name not in fixed),
+        reasons={
+            finding.label: unfixed_reason(item)
+            for item in run.items.values()
+            for finding in item.findings
+            if finding.label not in fixed
+        },
         run=run.id,
         branch=run.landing.branch,
         interrupted=run.interrupted,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from shlex import join, split
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from punchlist.library.json_values import JsonValue
 from punchlist.library.registry import ReviewFinding
@@ -148,6 +148,8 @@ class FixReport(JsonValue, frozen=True):
     """Ids of the findings that are fixed with a proof and committed on the branch."""
     unresolved: tuple[str, ...] = ()
     """Ids of all other findings."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """By id of an unresolved finding: why it is not fixed."""
     run: str = ""
     branch: str = ""
     interrupted: bool = False

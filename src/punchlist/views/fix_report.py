@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.item import Fact
+from punchlist.model.item.proof import TESTED
 from punchlist.model.item.score import Score
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
@@ -171,6 +172,8 @@ def _make_verification(
     verdicts = _filter_events(pasts, ev.Verified)
     unverified = next((event.unverified for event in reversed(verdicts) if event.unverified), "")
     passed = {number for event in verdicts for number in event.passed}
+    if ours and ours <= _find_tested(pasts):
+        unverified = ""  # no check was usable before, and tests that were red are green now
     judged = bool(ours) and ours <= passed and not unverified
     unfailed = CycleStatus.PASSED if judged else CycleStatus.UNVERIFIED
     if not (unverified or judged or failures):
@@ -183,6 +186,19 @@ def _make_verification(
         failures=failures,
         unverified=unverified,
     )
+
+
+def _find_tested(pasts: Sequence[PastEvent]) -> frozenset[int]:
+    """Return the batches that landed with tests behind every one of their items."""
+    commits = _filter_events(pasts, ev.Committed)
+    tested = {
+        move.item
+        for event in commits
+        for move in event.moves
+        if any(proof.kind in TESTED for proof in move.proofs)
+    }
+    landed = (each for event in commits for each in event.landed)
+    return frozenset(each.batch for each in landed if each.items and tested >= set(each.items))
 
 
 def _check_runs(trials: Iterable[ev.Tried]) -> Iterator[CheckRun]:

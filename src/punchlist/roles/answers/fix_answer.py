@@ -42,6 +42,12 @@ _OUTCOME_WORDS = {
         works-as-intended no-change-needed
     """,
 }
+_PARTLY = re.compile(
+    r"\W*(?:partially|partly|half|only part(?:ly|ially)?)\W+(?:of it\W+)?(?:is\W+)?"
+    r"(?:fixed|done|resolved|solved|addressed|implemented)",
+    re.IGNORECASE,
+)
+"""An explanation that begins like this says that something remains."""
 _OUTCOMES = {word: outcome for outcome, words in _OUTCOME_WORDS.items() for word in words.split()}
 
 
@@ -128,6 +134,8 @@ def _parse_statement(part: str, entry: Entry, root: str) -> Statement:
     if outcome is None:
         odd = f'it said "{word[:60]}", which is no outcome' if word else "no outcome was given"
         why = f"{odd}: {why}" if why else odd
+        outcome = ClaimOutcome.DEFERRED
+    if outcome is ClaimOutcome.FIXED and _PARTLY.match(why):
         outcome = ClaimOutcome.DEFERRED
     files, tests = (_parse_paths(entry, names, root) for names in (_FILES, _TESTS))
     return Statement(part, outcome, why, files, tests, _parse_confidence(entry))
