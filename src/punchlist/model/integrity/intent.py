@@ -67,6 +67,12 @@ def is_about_text(items: Iterable[Item]) -> bool:
     return any(_has_words("text", _headline(finding)) for item in items for finding in item.sighted)
 
 
+def is_about_safety(items: Iterable[Item]) -> bool:
+    """Whether all are security findings: code that is called as they say must answer otherwise."""
+    found = [item.current.category.strip().lower() for item in items]
+    return bool(found) and all(each.startswith(("security", "vulnerab")) for each in found)
+
+
 def asks_removal(items: Iterable[Item]) -> bool:
     """Whether code may be gone, moved or called something else afterwards."""
     return any(
