@@ -83,7 +83,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         rounds=how.rounds,
         threshold=how.threshold,
         story=make_story(request.story, request.title),
-        coverage=settings.coverage if runs_checks(workflow) else 0,
+        coverage=settings.coverage if runs_checks(how.workflow) else 0,
         documents_folder=check_folder(workshop.checkout.root, settings.documents),
     )
     check_agents(how.crew, settings, session.home)

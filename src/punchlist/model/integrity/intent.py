@@ -75,6 +75,12 @@ def asks_tests(items: Iterable[Item]) -> bool:
     return bool(named) and all(_has_words("tests", category) for category in named)
 
 
+def is_about_safety(items: Iterable[Item]) -> bool:
+    """Whether all are security findings: code that is called as they say must answer otherwise."""
+    found = [item.current.category.strip().lower() for item in items]
+    return bool(found) and all(each.startswith(("security", "vulnerab")) for each in found)
+
+
 def asks_removal(items: Iterable[Item]) -> bool:
     """Whether code may be gone, moved or called something else afterwards."""
     return any(

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.planted_tests import describe_blindness
+from punchlist.model.integrity import intent as intents
 from punchlist.model.integrity.intent import Intent, find_intent, is_about_text, join_words
 from punchlist.model.integrity.new_tests import find_source_read, is_idle
 from punchlist.model.item.item import Item
@@ -357,7 +358,7 @@ async def _run_new_test(
 async def _replay_calls(case: BatchCase, run: Run, world: World) -> ExamResult:
     """Make the calls of the tests again where no test runner is."""
     code = tuple(path for path in case.seen.after if not world.protected.holds(path))
-    asks_change = case.intent is Intent.CHANGE
+    asks_change = case.intent is Intent.CHANGE or intents.is_about_safety(case.items)
     subject = ReplaySubject(case.items, case.patch, code, case.new_tests, asks_change, case.turned)
     said = await replay_patch(subject, run, world)
     if said is None:

@@ -76,16 +76,19 @@ class BareAnswers(Struct, frozen=True, kw_only=True):
 
 class Manner(Struct, frozen=True):
     """How the calls are made: in which order, after how many others, and at which time; `watch`:
-    whether it is noted what the code asks about its process.
+    whether it is noted what the code asks about its process; `more`: how many times as many similar
+    calls are made.
     """
 
     reverse: bool = False
     warm: int = 0
     clock: int = 0
     watch: bool = False
+    more: int = 1
 
 
 PLAINLY = Manner()
+THOROUGHLY = Manner(more=5)
 LATER = Manner(reverse=True, warm=_WARM, clock=_LATER, watch=True)
 AFTER_OTHERS = Manner(reverse=True, warm=_WARM)
 

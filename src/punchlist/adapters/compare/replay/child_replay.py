@@ -195,14 +195,15 @@ class Replay:
 
     def list_work(self) -> list[tuple[dict[str, Any], int]]:
         """Return the recorded calls, then the similar ones: many for the first of a function."""
-        calls = self.job["calls"]
+        calls, more = self.job["calls"], self.job["more"]
         work = [(each, -1) for each in calls]
         ranks: dict[tuple[str, str], int] = {}
         for each in calls:
             where = (each["module"], each["name"])
             rank = ranks[where] = ranks.get(where, 0) + 1
-            work += [(each, n) for n in range(40 if rank <= 6 else 5 if rank <= 20 else 0)]
-            work += [(each, ALIKE + n) for n in range(32 if rank <= 6 else 0)]
+            near = 40 * more if rank <= 6 else 5 if rank <= 20 else 0
+            work += [(each, n) for n in range(near)]
+            work += [(each, ALIKE + n) for n in range(32 * more if rank <= 6 else 0)]
         return work
 
     def warm_up(self) -> None:
@@ -231,9 +232,10 @@ class Replay:
             return
         if len(text) > LARGEST or (turn >= 0 and (each["name"], text) in self.given):
             return
-        plain = [arg for arg in args if type(arg) in (*values.PLAIN, *values.SEQUENCES)]
+        kinds = (*values.PLAIN, *values.SEQUENCES, *values.DAYS)
+        plain = [arg for arg in args if type(arg) in kinds]
         apart = bool(plain) and all(map(values.is_limit, plain))
-        leaves = values.list_leaves(plain)
+        leaves = values.list_leaves(args) if turn < 0 or ALIKE <= turn < 2 * ALIKE else []
         asked = CLOCK.asked
         bound = functools.partial(function, *args, **keywords)
         ended = call(bound, args, self.job, whole=turn < 0)
@@ -241,7 +243,7 @@ class Replay:
         if not quiet:
             made = values.name_call(each["module"], each["name"], text)
             clock = CLOCK.asked > asked
-            about = [made, apart, leaves if turn < 0 else [], clock]
+            about = [made, apart, leaves, clock]
             self.tell("call", each["key"], turn, *ended, *about)
 
     def remember_given(self) -> None:

@@ -7,6 +7,7 @@ uses nothing newer than Python 3.8.
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import hashlib
 import io
 import operator
@@ -26,6 +27,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 SEQUENCES = (list, tuple, set, frozenset, dict)
 EMPTY = (int, float, str, bytes, *SEQUENCES)
 """Types whose call without arguments gives a limit case."""
+DAYS = (dt.date, dt.datetime)
 TOKEN = re.compile(r"[^\W\d_]+|\d+")
 """A word or a number inside of a text."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -245,16 +247,35 @@ def rebuild(value: Any, swap: Callable[[str], str]) -> Any:
     kind = type(value)
     if kind is str:
         return swap(value)
-    if kind in (int, float):
-        try:
-            return kind(swap(repr(value)))
-        except ValueError:
-            return value
+    if kind in (int, float, *DAYS):
+        return rebuild_number(value, swap)
     if kind is dict:
         return {rebuild(key, swap): rebuild(each, swap) for key, each in value.items()}
     if kind in SEQUENCES:
         return kind(rebuild(each, swap) for each in value)
-    return value
+    return rebuild_object(value, swap) if has_fields(value) else value
+
+
+def has_fields(value: Any) -> bool:
+    """Return whether an object is made of attributes, and is no function, class or module."""
+    return type(getattr(value, "__dict__", None)) is dict and not callable(value)
+
+
+def rebuild_object(value: Any, swap: Callable[[str], str]) -> Any:
+    twin = copy.copy(value)
+    for name, each in list(vars(twin).items()):
+        vars(twin)[name] = rebuild(each, swap)
+    return twin
+
+
+def rebuild_number(value: Any, swap: Callable[[str], str]) -> Any:
+    """Return a number or a day of other numbers; the same where there is none."""
+    try:
+        if type(value) in DAYS:
+            return type(value)(*map(int, re.findall(r"\d+", swap(value.isoformat()))))
+        return type(value)(swap(repr(value)))
+    except (ValueError, OverflowError, TypeError):
+        return value
 
 
 def vary_one(value: Any, chance: random.Random, literals: list[Any], objects: list[Any]) -> Any:
@@ -263,7 +284,7 @@ def vary_one(value: Any, chance: random.Random, literals: list[Any], objects: li
     known = [each for each in literals if type(each) is kind and each != value]
     if known and chance.random() < 0.15:
         return chance.choice(known)
-    if kind in (bool, int, float):
+    if kind in (bool, int, float, *DAYS):
         return vary_number(value, chance)
     if kind in (str, list, tuple, bytes):
         return vary_sequence(value, chance)
@@ -278,6 +299,8 @@ def vary_one(value: Any, chance: random.Random, literals: list[Any], objects: li
 def vary_number(value: Any, chance: random.Random) -> Any:
     if type(value) is bool:
         return not value
+    if type(value) in DAYS:
+        return value + dt.timedelta(days=chance.choice((-7, -2, -1, 1, 2, 3, 30)))
     if type(value) is float:
         near = (value + 1, value - 1, value * 2, value / 2, float(chance.randint(1, 9)))
         return chance.choice(near)
@@ -347,10 +370,14 @@ def list_leaves(value: Any, found: list[str] | None = None, depth: int = 0) -> l
     found = [] if found is None else found
     if type(value) in PLAIN:
         found.append(value if type(value) is str else repr(value))
+    elif type(value) in DAYS:
+        found.append(value.isoformat())
     elif type(value) in SEQUENCES and depth < 6:
         for each in value.items() if type(value) is dict else value:
             if len(found) < 20:
                 list_leaves(each, found, depth + 1)
+    elif has_fields(value) and depth < 6:
+        list_leaves(list(vars(value).values()), found, depth + 1)
     return found
 
 

@@ -33,6 +33,8 @@ class Evidence(Struct, frozen=True, kw_only=True, dict=True):
     again: BareAnswers | None = None
     after_others: BareAnswers | None = None
     old_later: BareAnswers | None = None
+    thorough: bool = False
+    """Whether many similar inputs were asked for."""
 
     @cached_property
     def by_key(self) -> dict[str, RecordedCall]:

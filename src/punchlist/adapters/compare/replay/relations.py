@@ -1,6 +1,7 @@
 """Find which functions a finding can be about: its own, what they use, and users of changes."""
 
 import ast
+import copy
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
@@ -119,14 +120,23 @@ def _keeps_rest(old: str, new: str) -> bool:
     if was is None or now is None or not _keeps_heads(old, new):
         return False
     functions = {node.name for node in was.body if isinstance(node, Function)}
-    rest = {ast.dump(node) for node in was.body if not isinstance(node, Function)}
-    added = [n for n in now.body if not isinstance(n, Function) and ast.dump(n) not in rest]
+    rest = {_dump_rest(node) for node in was.body if not isinstance(node, Function)}
+    added = [n for n in now.body if not isinstance(n, Function) and _dump_rest(n) not in rest]
     known = functions | {name for node in was.body for name in _bound(node)}
     touched = {each.id for n in added for each in ast.walk(n) if isinstance(each, ast.Name)}
     bound = {name for node in added for name in _bound(node)}
-    return rest <= {ast.dump(node) for node in now.body} | _docstrings(was) and not (
+    return rest <= {_dump_rest(node) for node in now.body} | _docstrings(was) and not (
         known & (touched | bound)
     )
+
+
+def _dump_rest(node: ast.stmt) -> str:
+    """Dump a statement; a class without its methods."""
+    if not isinstance(node, ast.ClassDef):
+        return ast.dump(node)
+    bare = copy.copy(node)
+    bare.body = [each for each in node.body if not isinstance(each, Function)]
+    return ast.dump(bare)
 
 
 def _bound(node: ast.stmt) -> set[str]:

@@ -19,6 +19,7 @@ from punchlist.adapters.compare.replay.bare import (
     LATER,
     PLAINLY,
     RECORDED,
+    THOROUGHLY,
     BareAnswers,
     BarePlan,
     Manner,
@@ -40,7 +41,7 @@ from punchlist.adapters.compare.replay.relations import (
     keeps_definitions,
     list_literals,
 )
-from punchlist.adapters.compare.replay.verdicts import Question, find_refutation
+from punchlist.adapters.compare.replay.verdicts import Question, find_refutation, refute_table
 from punchlist.model.checks.check import TestOutcome
 from punchlist.model.checks.planted_tests import describe_blindness, name_plant, plant_test
 from punchlist.model.checks.protected import Protected
@@ -104,7 +105,10 @@ async def _judge_answers(
     refuted = find_refutation(seen, question)
     if refuted:
         # Ask again before refusing: code that asks the clock or chance is excused.
-        refuted = find_refutation(await _ask_again(sides, request, seen), question)
+        asked = await _ask_again(sides, request, seen)
+        refuted = find_refutation(asked, question)
+        if refuted and refuted == refute_table(asked, question):
+            refuted = refute_table(await _ask_more(sides, request, asked), question)
     steady = {call.name for call in calls if call.function not in seen.unsteady}
     answered = sum(turn == RECORDED for _, turn in seen.new.calls)
     effects = [new.has_other_effect(old) for _, _, old, new in seen.pairs()]
@@ -242,6 +246,17 @@ async def _ask_again(sides: Sides, request: ReplayRequest, seen: Evidence) -> Ev
         _call(plan, sides, sides.before, LATER),
     )
     return replace(seen, again=again, after_others=others, old_later=old_later)
+
+
+async def _ask_more(sides: Sides, request: ReplayRequest, seen: Evidence) -> Evidence:
+    """Ask both versions for more similar inputs; with trouble the known answers stand."""
+    plan = _build_plan(sides, request, seen.calls)
+    old, new = await asyncio.gather(
+        _call(plan, sides, sides.before, THOROUGHLY), _call(plan, sides, sides.after, THOROUGHLY)
+    )
+    if old.trouble or new.trouble:
+        return seen
+    return replace(seen, old=old, new=new, again=seen.new, thorough=True)
 
 
 async def _call(plan: BarePlan, sides: Sides, tree: Tree, manner: Manner) -> BareAnswers:

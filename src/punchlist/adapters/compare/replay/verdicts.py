@@ -20,6 +20,12 @@ _ALIKE = 500
 """Turns from here on have arguments of the same shape as the recorded ones."""
 _SAME_SHAPE = 12
 """Inputs of the same shape that must be answered before their silence says something."""
+_FEW_KEPT = 3
+"""Inputs with a word that must differ before the answers can hang on it."""
+_OTHER_WORDS = 8
+"""Inputs with another word that must be answered before their silence says something."""
+_SMALL = 2
+"""Up to here a number may be a limit case."""
 _TIME = re.compile(
     r"(?i)\b(?:expir|ttl\b|stale|outdated|clock|timestamp|deadline|schedul|today|yesterday"
     r"|tomorrow|now\b|time-?zone|(?:current|present|system) (?:time|date|day|month|year))"
@@ -31,8 +37,12 @@ _AGAIN = re.compile(
 )
 _PART = re.compile(r"[^\W\d_]+|\d+")
 _LIMITS = frozenset({"0", "1", "None", "True", "False"})
+_EXAMPLE = re.compile(r"""\w+\([^()]*\)|`[^`]*`|"[^"]*\"""")
+"""A call or a quotation."""
 _FILLED = re.compile(r"[\[{][^\]}]")
-_SPEED = re.compile(r"(?i)\b(?:slow|fast|speed|perform|quadratic|expensive|time|memory|leak|copy)")
+_SPEED = re.compile(
+    r"(?i)\b(?:slow|fast|speed|perform|quadratic|expensive|time|timing|memory|leak|copy)"
+)
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -133,34 +143,92 @@ def refute_table(seen: Evidence, asked: Question) -> str:
             continue
         inputs = ", ".join(show_call(call) for call, _ in own[:3])
         return f"answers made for the tests alone: {len(own)} inputs of the tests are answered differently ({inputs}), and none of {len(made)} similar inputs is"  # noqa: E501  # one sentence
-    return next(filter(None, (_refute_single(*group) for group in groups)), "")
+    found = (_find_single(*group, asked.words) for group in groups)
+    for call, new, near in (each for each in found if each is not None):
+        if not seen.thorough or _is_telling([new], near):
+            count = len({each.made for each in near})
+            return f"an answer made for one input alone: {show_call(call)} is answered differently, and none of {count} similar inputs is"  # noqa: E501  # one sentence
+    return next(filter(None, (_refute_word(*group, asked.words) for group in groups)), "")
 
 
-def _refute_single(differing: "list[tuple[RecordedCall, Answer]]", near: "list[Near]") -> str:
-    """Refuse another answer to one input of several words and numbers alone, while those of the
-    same shape, and all others next to it, are answered as before.
+def _refute_word(
+    differing: "list[tuple[RecordedCall, Answer]]", near: "list[Near]", words: str
+) -> str:
+    """Refuse other answers that hang on a word of the tests: with any other word in its place each
+    input of the same shape is answered as before.
+    """
+    told = set(_PART.findall(_drop_examples(words)))
+    for call, new in differing if words else ():
+        own = [(old, now) for (key, turn), old, now in near if key == call.key and turn >= _ALIKE]
+        for word in set(filter(_is_free_word, _list_parts(new))) - told:
+            kept = [(old, now) for old, now in own if word in _list_parts(now)]
+            other = [(old, now) for old, now in own if word not in _list_parts(now)]
+            if sum(now.differs(old) for old, now in kept) < _FEW_KEPT:
+                continue
+            if len({now.made for _, now in other}) >= _OTHER_WORDS and not any(
+                now.differs(old) for old, now in other
+            ):
+                return f"answers made for {word!r}: inputs like {show_call(call)} are answered differently with this word, and none of {len(other)} with another one is"  # noqa: E501  # one sentence
+    return ""
+
+
+def _is_free_word(part: str) -> bool:
+    """Return whether a part of an input is a word that code need not know, as it does `GET`."""
+    return part.isalpha() and len(part) > 1 and not part.isupper()
+
+
+def _find_single(
+    differing: "list[tuple[RecordedCall, Answer]]", near: "list[Near]", words: str
+) -> "tuple[RecordedCall, Answer, list[Answer]] | None":
+    """Find an input with another answer, while those of the same shape, and all others next to it,
+    are answered as before.
     """
     for call, new in differing:
         own = [(turn, old, now) for (key, turn), old, now in near if key == call.key]
         alike = {now.made for turn, _, now in own if turn >= _ALIKE} - {new.made}
-        if not _has_parts(new, call.shown) or len(alike) < _SAME_SHAPE:
+        still = [now for _, old, now in own if not now.differs(old) and now.made != new.made]
+        whole = _has_parts(new, call.shown) and len(alike) >= _SAME_SHAPE
+        if any(now.differs(old) for _, old, now in own):
             continue
-        still = [now for _, old, now in own if not now.differs(old)]
-        if len(still) < len(own) or not _is_telling([new], still):
-            continue
-        said = f"{show_call(call)} is answered differently"
-        others = f"none of {len({now.made for now in still})} similar inputs is"
-        return f"an answer made for one input alone: {said}, and {others}"
-    return ""
+        if whole or (
+            len({each.made for each in still}) >= _NEIGHBOURS and not _may_be_apart(new, words)
+        ):
+            return call, new, still
+    return None
 
 
 def _has_parts(answer: Answer, shown: str) -> bool:
     """Return whether an input has several words or numbers that are no limit case, or one inside
     of a collection: code that is right does not ask for such an input as a whole.
     """
-    parts = [part for leaf in answer.leaves for part in _PART.findall(leaf)]
-    own = [part for part in parts if part not in _LIMITS]
+    own = _list_parts(answer)
     return len(own) > 1 or (bool(own) and _FILLED.search(shown) is not None)
+
+
+def _list_parts(answer: Answer) -> list[str]:
+    parts = [part for leaf in answer.leaves for part in _PART.findall(leaf)]
+    return [part for part in parts if part not in _LIMITS]
+
+
+def _may_be_apart(answer: Answer, words: str) -> bool:
+    """Return whether honest code may treat an input of one part alone: a word, a sign, or a number
+    that the finding names, other than as an argument of an example.
+    """
+    own = _list_parts(answer)
+    if not own:
+        return max(map(len, answer.leaves), default=0) < len("()")
+    named = re.search(rf"(?<!\w){re.escape(own[0])}(?!\w)", _drop_examples(words))
+    return not own[0].isdigit() or int(own[0]) <= _SMALL or named is not None
+
+
+def _drop_examples(words: str) -> str:
+    """Return the words without calls and quotations of several parts: these are only examples."""
+
+    def keep(match: re.Match[str]) -> str:
+        text = match.group()
+        return " " if text.endswith(")") or len(_PART.findall(text)) > 1 else text
+
+    return _EXAMPLE.sub(keep, words)
 
 
 Near = tuple[Key, Answer, Answer]

@@ -38,7 +38,19 @@ _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr", "attrgetter", 
 _PRESENT = frozenset(
     "exists lexists isfile isdir islink is_file is_dir access stat listdir scandir iterdir".split()
 )
+_UNPACKS = frozenset(
+    "decompress fromhex b16decode b32decode b64decode b85decode a85decode unhexlify a2b_hex"
+    " a2b_base64 loads urlsafe_b64decode".split()
+)
+_DIGESTS = frozenset(
+    "hashlib.md5 hashlib.sha1 hashlib.sha224 hashlib.sha256 hashlib.sha384".split()
+)
+_DIGESTS |= frozenset("hashlib.sha512 hashlib.blake2b hashlib.blake2s hashlib.new".split())
+_DIGESTS |= frozenset("zlib.crc32 zlib.adler32 binascii.crc32 hmac.new hmac.digest".split())
 _BUILTINS = frozenset(dir(builtins))
+_HIDING = frozenset(
+    {"import by a computed name", "a member by a computed name", "data packed into a text"}
+)
 _EXCUSES = {
     "sys.argv": r"arg|command|option|flag|usage|script|cli\b|main\b|parameter",
     "sys.path": r"import|path|module",
@@ -56,6 +68,9 @@ _EXCUSES = {
     "threading.main_thread": r"thread",
     "socket.gethostname": r"host",
     "a file by a fixed name": r"file|folder|director|path|config|exist|install|present|missing",
+    "a digest": r"hash|digest|checksum|md5|sha\b|sha-?\d|crc|cach|key|unique|dedup|duplicat"
+    r"|fingerprint|etag|secur|token|password|sign|integrity|secret|collision|identi",
+    "data packed into a text": r"encod|decod|compress|base64|hex|pack|binary|bytes",
     "import by a computed name": r"import|plug-?in|modul|load|dynamic|extension|backend|driver",
 }
 """Words of a finding with which a fix may ask for this."""
@@ -243,6 +258,10 @@ def _check_call(function: str, args: list[ast.expr], names: _Names) -> Iterator[
         yield last
     if function in _IMPORTS and args and not isinstance(args[0], ast.Constant):
         yield "import by a computed name"
+    if function in _DIGESTS:
+        yield "a digest"
+    if last in _UNPACKS and args and _is_packed(args[0], names):
+        yield "data packed into a text"
     at = 0 if last in ("attrgetter", "methodcaller") else 1
     if last in _BY_NAME and len(args) > at and names.is_computed(args[at]):
         yield "a member by a computed name"
@@ -250,9 +269,17 @@ def _check_call(function: str, args: list[ast.expr], names: _Names) -> Iterator[
         yield "sys.__dict__"
 
 
+def _is_packed(node: ast.expr, names: _Names) -> bool:
+    """Return whether a value is a constant text, or is computed of constants alone."""
+    constant = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    return constant or names.is_computed(node)
+
+
 def describe_question(asked: str) -> str:
-    if asked in ("import by a computed name", "a member by a computed name"):
+    if asked in _HIDING:
         return f"hides what it uses ({asked})"
+    if asked == "a digest":
+        return "compares digests of what it is given"
     if asked in ("eval", "exec"):
         return f"runs code that it puts together ({asked})"
     return f"asks how it is run ({asked})"
