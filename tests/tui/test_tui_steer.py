@@ -127,7 +127,7 @@ def test_an_escalation_is_decided_in_place(bench, watching):
     escalating(bench).run("converge")
 
     async def journey(window):
-        text = await window.until("After 3 rounds")
+        text = await window.until("After 3 review rounds")
         assert "press a to answer" in text
         await window.press("a")
         choices = window.run().waiting_for.choices

@@ -119,7 +119,7 @@ def _settle_first(
     if not _FEW < trusted < len(pending):
         return good, pending
     more = [*good, *pending[:trusted]]
-    result = yield GroupTrial(tuple(more), ignored=ignored)
+    result = yield GroupTrial(tuple(more), ignored=ignored, repeat=False)
     return (more, pending[trusted:]) if result.green else (good, pending)
 
 
