@@ -55,6 +55,10 @@ class ReviewFinding(ReportedFinding, frozen=True):
     reviewer: str = ""
     category_word: str = ""
 
+    def __post_init__(self) -> None:
+        self._take_word("severity", Severity)
+        self._take_word("category", FindingCategory)
+
     def to_finding(self, number: str, source: str) -> model.Finding:
         return model.Finding(
             id=number,
