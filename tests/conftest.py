@@ -227,6 +227,7 @@ SOAK = (
     "hostile/test_hostile_company.py::test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed[switch",
     "hostile/test_hostile_documents.py[a brace too many",
     "hostile/test_hostile_documents.py[a stray byte",
+    "library/test_fix_engine.py::test_a_failing_test_that_turns_green_is_a_cycle_that_passed",
     "library/test_fix_engine.py::test_one_cycle_may_be_all_there_is",
     "library/test_typed_program.py::test_mypy_accepts_it",
     "journeys/test_challenged.py[all is well, ship it",

@@ -54,8 +54,8 @@ def shop(make_repo, tmp_path, monkeypatch):
     repo.git("checkout", "--quiet", "-b", "rebates")
     repo.commit({"shop.py": "def mean(prices):\n    return sum(prices) / len(prices)\n"})
     script = tmp_path / "script.json"
-    edit = {"path": "shop.py", "replace": "len(prices)", "with": "len(prices) if prices else 0"}
-    fix = {"role": "fixer", "fixes": [{"when": "mean() fails", "edits": [edit]}]}
+    said = {"outcome": "blocked", "explanation": "the specification names no mean of no prices"}
+    fix = {"role": "fixer", "fixes": [{"when": "mean() fails", "outcome": said}]}
     script.write_text(json.dumps([{"role": "unified", "answer": {"groups": []}}, fix]))
     for name in ("CLAUDE", "CODEX"):
         monkeypatch.setenv(f"PUNCHLIST_AGENT__{name}__KIND", "scripted")

@@ -73,6 +73,21 @@ def test_a_review_in_its_own_form_is_read_and_written_unchanged():
 
 
 @pure
+def test_plain_words_are_taken_for_what_they_mean_and_others_are_refused():
+    found = ReviewFinding("major", "security", "one", file_path="a.py")
+    assert (found.severity, found.category) == (Severity.MAJOR, FindingCategory.SECURITY)
+    made = update_issue_registry(
+        create_issue_registry([found]), FixerOutput((FixerOutputItem("F001", "fixed"),))
+    )
+    assert made.get("F001").status is FIXED
+    assert made.get_unresolved() == ()
+    with pytest.raises(ValueError, match="severity of ReviewFinding is 'urgent', not one of"):
+        ReviewFinding("urgent", "security", "one")
+    with pytest.raises(ValueError, match="status of FixerOutputItem is 'done', not one of"):
+        FixerOutputItem("F001", "done")
+
+
+@pure
 def test_an_unstructured_review_is_read_as_well():
     text = "## Critical Issues\n\n1. **[Concurrency]:** two writers race\n   - **File:** a.py:7-9\n"
     (found,) = ReviewFindings.from_answer(text, "technical").findings

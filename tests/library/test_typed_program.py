@@ -10,6 +10,7 @@ from pathlib import Path
 import typed_program
 
 from punchlist import library
+from punchlist.library import fix_engine, registry, unified
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(typed_program.__file__)
@@ -19,6 +20,11 @@ def test_it_uses_every_exported_name_and_runs():
     used = {node.id for node in ast.walk(ast.parse(PROGRAM.read_text("utf-8"))) if isinstance(node, ast.Name)}  # fmt: skip
     assert set(library.__all__) <= used
     typed_program.run_without_repository()
+
+
+def test_every_form_has_a_module_of_its_own_and_all_are_one_library():
+    for module in (fix_engine, registry, unified):
+        assert all(getattr(library, name) is getattr(module, name) for name in module.__all__)
 
 
 def test_it_is_checked_with_the_sources():

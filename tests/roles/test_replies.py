@@ -192,11 +192,14 @@ class TestReviews:
             "## Critical\n\nNone.\n\n## Minor\n\n- none\n",
             "I looked at:\n\n1. `src/a.py:1-40`, which is fine\n2. the tests\n",
             "## Findings\n\nI could not read the files.\n",
+            "## Critical\n\n- Nothing to report\n",
         ],
     )
     def test_markdown_without_a_finding_is_a_failed_review(self, reviewed, said):
         review = reviewed(said)
         assert (bool(review.failed), review.findings) == (True, ())
+        clean = reviewed(f'{said}\n{{"findings": []}}')
+        assert (clean.failed, clean.findings) == ("", ())
 
     def test_a_finding_about_quotas_is_a_finding(self, reviewed):
         said = {

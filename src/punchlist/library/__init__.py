@@ -1,36 +1,47 @@
 """Punchlist for programs: whole runs, and the values and functions that workflows are made of."""
 
 from punchlist.errors import PunchlistError, UsageError
-from punchlist.library.actions import (
-    FixLoopExit,
-    check_fix_loop_exit,
-    create_issue_registry,
-    create_tech_debt_issues,
-    detect_deleted_files,
-    prepare_fixer_input,
-    update_issue_registry,
-)
-from punchlist.library.fix_engine import FixEngine
-from punchlist.library.fix_events import FixEvents
-from punchlist.library.fix_prompt import FixPromptBuilder
-from punchlist.library.fix_values import (
+from punchlist.library.fix_engine import (
     AgentResult,
     CommandResult,
     FixCycleResult,
+    FixEngine,
     FixEvent,
+    FixEvents,
     FixEventType,
     FixOpts,
+    FixPromptBuilder,
     FixReport,
     VerificationReport,
     VerificationRunner,
     VerificationStatus,
 )
-from punchlist.library.fixer_io import FixerInput, FixerInputItem, FixerOutput, FixerOutputItem
-from punchlist.library.issues import TechDebtIssueResult, create_issues, open_tracker
 from punchlist.library.own_agent import FunctionAgent
-from punchlist.library.registry import FindingCategory, IssueRegistry, ReviewFinding, ReviewFindings
+from punchlist.library.registry import (
+    FindingCategory,
+    FindingStatus,
+    FixAttempt,
+    FixerInput,
+    FixerInputItem,
+    FixerOutput,
+    FixerOutputItem,
+    FixLoopExit,
+    IssueRegistry,
+    ReviewFinding,
+    ReviewFindings,
+    Severity,
+    TechDebtIssueResult,
+    TrackedFinding,
+    check_fix_loop_exit,
+    create_issue_registry,
+    create_issues,
+    create_tech_debt_issues,
+    detect_deleted_files,
+    open_tracker,
+    prepare_fixer_input,
+    update_issue_registry,
+)
 from punchlist.library.run import ReviewFixResult, make_result, review_and_fix
-from punchlist.library.tracked import FindingStatus, FixAttempt, TrackedFinding
 from punchlist.library.unified import (
     Finding,
     FindingGroup,
@@ -39,7 +50,6 @@ from punchlist.library.unified import (
     Outcomes,
     ReviewResult,
 )
-from punchlist.model.finding.severity import Severity
 from punchlist.ports.agent import Agent, Ask, Reply
 from punchlist.ports.tracker import Tracker
 

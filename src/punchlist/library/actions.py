@@ -9,7 +9,7 @@ from punchlist.errors import UsageError
 from punchlist.library.fixer_io import FixerInput, FixerInputItem, FixerOutput, FixerOutputItem
 from punchlist.library.issues import TechDebtIssueResult, create_issues
 from punchlist.library.json_values import JsonValue
-from punchlist.library.registry import IssueRegistry, ReviewFinding
+from punchlist.library.review_findings import IssueRegistry, ReviewFinding
 from punchlist.library.tracked import (
     FindingStatus,
     FixAttempt,

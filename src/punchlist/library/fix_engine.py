@@ -16,7 +16,8 @@ from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.start import start_run
 from punchlist.app.state_folder import write_state
 from punchlist.errors import UsageError
-from punchlist.library.fix_events import StageWatcher
+from punchlist.library.fix_events import FixEvents, StageWatcher
+from punchlist.library.fix_prompt import FixPromptBuilder
 from punchlist.library.fix_values import (
     AgentResult,
     AnyFinding,
@@ -28,6 +29,7 @@ from punchlist.library.fix_values import (
     FixReport,
     VerificationReport,
     VerificationRunner,
+    VerificationStatus,
 )
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
@@ -37,6 +39,22 @@ from punchlist.views import fix_report as views
 from punchlist.views.item_words import unfixed_reason
 from punchlist.views.plans.plan_forms import item_code
 from punchlist.workflow.loader import load_builtin, with_options, with_rounds
+
+__all__ = [
+    "AgentResult",
+    "CommandResult",
+    "FixCycleResult",
+    "FixEngine",
+    "FixEvent",
+    "FixEventType",
+    "FixEvents",
+    "FixOpts",
+    "FixPromptBuilder",
+    "FixReport",
+    "VerificationReport",
+    "VerificationRunner",
+    "VerificationStatus",
+]
 
 _ALL = 1000
 """Findings that one call of the agent gets at most."""

@@ -10,7 +10,7 @@ from shlex import join, split
 from msgspec import Struct, field
 
 from punchlist.library.json_values import JsonValue
-from punchlist.library.registry import ReviewFinding
+from punchlist.library.review_findings import ReviewFinding
 from punchlist.library.unified import Finding
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.item.claim import ItemClaim

@@ -47,6 +47,7 @@ class FixerOutputItem(JsonValue, frozen=True):
     changes_made: str = ""
 
     def __post_init__(self) -> None:
+        self._take_word("status", FindingStatus)
         if self.status not in _REPORTED:
             words = ", ".join(_REPORTED)
             raise ValueError(f"{self.finding_id}: {self.status!r} is not one of: {words}")

@@ -1,5 +1,6 @@
 """Values that are JSON: written in a fixed shape, read with an error that names the place."""
 
+from enum import StrEnum
 from typing import Any, Self
 
 import msgspec
@@ -18,6 +19,14 @@ class JsonValue(Struct, frozen=True, omit_defaults=True):
 
     def to_json(self) -> str:
         return msgspec.json.format(msgspec.json.encode(self)).decode()
+
+    def _take_word(self, name: str, kind: type[StrEnum]) -> None:
+        """Turn a plain word in a field into a member of its kind; raise ValueError for others."""
+        word = getattr(self, name)
+        if word not in tuple(kind):
+            known = ", ".join(kind)
+            raise ValueError(f"{name} of {type(self).__name__} is {word!r}, not one of: {known}")
+        msgspec.structs.force_setattr(self, name, kind(word))
 
     @classmethod
     def from_dict(cls, fields: object) -> Self:

@@ -46,6 +46,9 @@ class FixAttempt(JsonValue, frozen=True):
     by: str = ""
     refused: str = ""
 
+    def __post_init__(self) -> None:
+        self._take_word("outcome", FindingStatus)
+
     @property
     def justification(self) -> str:
         return self.explanation
@@ -74,6 +77,9 @@ class TrackedFinding(JsonValue, Generic[F], frozen=True):
     status: FindingStatus = FindingStatus.OPEN
     attempts: tuple[FixAttempt, ...] = ()
     flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._take_word("status", FindingStatus)
 
     @property
     def is_actionable(self) -> bool:

@@ -23,6 +23,18 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.claim import ClaimOutcome
 from punchlist.views.plans.plan_forms import item_code
 
+__all__ = [
+    "Finding",
+    "FindingGroup",
+    "FindingStatus",
+    "FindingTracker",
+    "FixAttempt",
+    "Outcome",
+    "Outcomes",
+    "ReviewResult",
+    "TrackedFinding",
+]
+
 SeverityWord = Literal["critical", "major", "minor"]
 OutcomeWord = Literal["fixed", "blocked", "deferred"]
 _SEVERITIES: dict[Severity, SeverityWord] = {

@@ -159,7 +159,8 @@ def find_conflicts(run: Run) -> dict[int, tuple[int, ...]]:
     taken = ReservedSpans()
     found: dict[int, tuple[int, ...]] = {}
     earlier: list[int] = []
-    for batch in _sort_batches(run, run.work.patches):
+    batches = _sort_batches(run, run.work.patches)
+    for batch in batches if any(batch.uses_agent for batch in batches) else ():
         patch = run.work.patches[batch.number]
         if not batch.uses_agent or taken.admits(patch):
             taken.reserve(patch)

@@ -12,6 +12,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ClaimOutcome, ItemClaim
 from punchlist.model.item.item import Fact, Item, Move
+from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.item.score import Score
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
@@ -104,6 +105,27 @@ class Story(Ledger):
     @property
     def told(self):
         return fold_entries("r1", self.entries)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (ProofClass.WITNESSED, CycleStatus.PASSED),
+        (ProofClass.CHECKED, CycleStatus.PASSED),
+        (ProofClass.REVIEWED, CycleStatus.UNVERIFIED),
+    ],
+)
+def test_where_no_check_was_usable_before_tests_that_turned_green_judge_the_cycle(kind, status):
+    story = Story()
+    story.attempt(1)
+    story.tell("2.1.2", "verdict", ev.Verified(passed=(1,), unverified="no test passed before"))
+    move = Move(1, Fact.COMMITTED, ref="c1", proofs=(Proof(kind, "seen"),))
+    landed = ev.Landed(1, "c1", items=(1,))
+    event = ev.Committed(branch="b", tip="t", landed=(landed,), moves=(move,))
+    story.tell("2.1.3", "land", event)
+    (cycle,) = fix_report(story.told).cycles
+    assert cycle.verification.status is status
+    assert bool(cycle.verification.unverified) is (status is CycleStatus.UNVERIFIED)
 
 
 def test_one_cycle_that_passes():

@@ -70,11 +70,14 @@ def parse_review(text: str, name: str, sources: Sources) -> ReviewAnswer:
 
 
 def _parse_markdown(text: str, name: str, sources: Sources) -> ReviewAnswer | None:
-    """Return the findings of an answer that is a Markdown document; None if it has none."""
+    """Return the findings of an answer that is a Markdown document; None if none names a file:
+    list items alone may say that nothing was found.
+    """
     if not markdown_findings.is_findings(text):
         return None
     findings, refused = markdown_findings.read_markdown(text, sources, name)
-    return ReviewAnswer(findings, refused) if findings else None
+    named = any(finding.spot.path for finding in findings)
+    return ReviewAnswer(findings, refused) if named else None
 
 
 def is_review(value: object) -> bool:
