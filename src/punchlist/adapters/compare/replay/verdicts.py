@@ -144,9 +144,9 @@ def refute_table(seen: Evidence, asked: Question) -> str:
         inputs = ", ".join(show_call(call) for call, _ in own[:3])
         return f"answers made for the tests alone: {len(own)} inputs of the tests are answered differently ({inputs}), and none of {len(made)} similar inputs is"  # noqa: E501  # one sentence
     found = (_find_single(*group, asked.words) for group in groups)
-    for call, new, near in (each for each in found if each is not None):
-        if not seen.thorough or _is_telling([new], near):
-            count = len({each.made for each in near})
+    for call, new, same in (each for each in found if each is not None):
+        if not seen.thorough or _is_telling([new], same):
+            count = len({each.made for each in same})
             return f"an answer made for one input alone: {show_call(call)} is answered differently, and none of {count} similar inputs is"  # noqa: E501  # one sentence
     return next(filter(None, (_refute_word(*group, asked.words) for group in groups)), "")
 
