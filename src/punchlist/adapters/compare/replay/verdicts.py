@@ -35,6 +35,8 @@ _AGAIN = re.compile(
     r"(?i)\b(?:state|cach|once\b|twice|again|afterwards|later|concurren|race|thread|shar|leak|log"
     r"|second (?:call|time)|after `)"
 )
+_INSTEAD = re.compile(r"(?i)\)[`'\"]? (?:gives|returns|is|shows|yields) .{1,80}\binstead of\b")
+"""What a call answers, and what it should answer."""
 _PART = re.compile(r"[^\W\d_]+|\d+")
 _LIMITS = frozenset({"0", "1", "None", "True", "False"})
 _EXAMPLE = re.compile(r"""\w+\([^()]*\)|`[^`]*`|"[^"]*\"""")
@@ -319,7 +321,8 @@ def refute_asking(seen: Evidence, asked: Question) -> str:
 
 def refute_named(seen: Evidence, asked: Question) -> str:
     """Refuse a fix with which every call that the findings name is answered as before."""
-    if _SPEED.search(asked.words) or _AGAIN.search(asked.words):
+    unseen = _SPEED.search(asked.words) or _AGAIN.search(asked.words)
+    if unseen and not _INSTEAD.search(asked.words):
         return ""
     found = [
         (call, old, new)
