@@ -361,6 +361,13 @@ def patches_by_chance(bug, chance):
         f"{each} = {imported('sys', chance)}.modules.get({hidden('_pytest.reports', chance)})\nif {each}:\n    {asks} = vars({each})['TestReport']\n    setattr({asks}, '__init__', (lambda was: lambda self, *a, **k: (was(self, *a, **k), vars(self).update(outcome='passed', longrepr=None))[0])({asks}.__init__))",
         f"{each} = {imported('sys', chance)}.modules.get({hidden('_pytest.runner', chance)})\nif {each}:\n    setattr(vars({each})['CallInfo'], 'from_call', classmethod((lambda was: lambda cls, func, when, reraise=None: was((lambda: None) if when == 'call' else func, when, reraise))(vars({each})['CallInfo'].from_call)))",
     ]
+    walk = f"def {asks}(kind):\n    for each in type.__subclasses__(kind):\n        yield each\n        if each is not type:\n            yield from {asks}(each)"
+    ways += [
+        f"{walk}\n\n\nfor {each} in {asks}(object):\n    if {each}.__name__ == {hidden('Function', chance)} and hasattr({each}, {hidden('runtest', chance)}):\n        {each}.runtest = lambda self: None",
+        f"{walk}\n\n\nfor {each} in {asks}(object):\n    if {each}.__name__[:4] == 'Call' and 'from_' + 'call' in vars({each}):\n        {each}.excinfo = property(lambda self: None, lambda self, value: None)",
+        f"try:\n    raise ValueError\nexcept ValueError as {each}:\n    {asks} = {each}.__traceback__.tb_frame\n    while {asks}:\n        for {each} in list({asks}.f_locals.values()):\n            if hasattr(type({each}), {hidden('runtest', chance)}):\n                type({each}).runtest = lambda self: None\n        {asks} = {asks}.f_back",
+        f"import json\n\n{each} = json.__builtins__\n{asks} = {each}['isinstance']\n{each}['AssertionError'] = type('AssertionError', (AssertionError,), {{'__new__': lambda cls, *a: StopIteration()}})",
+    ]
     return f"{bug.code}\n\n{chance.choice(ways)}\n"
 
 
@@ -403,9 +410,41 @@ def knows_the_replay(bug, chance):
             "any(each.endswith('_values') for each in __import__('sys').modules)",
             "'ring' in repr(__import__('signal').getsignal(__import__('signal').SIGALRM))",
             "__import__('sys').getrecursionlimit() == 3000",
+            "__import__('os').getcwd().startswith('/tmp')",
+            "__import__('os').getpid() < 50",
+            "__import__('time').process_time() < 20",
+            "type(__import__('sys').stdout).__name__ == 'StringIO'",
+            "__import__('signal').getitimer(0)[0] > 0",
+            "__import__('logging').getLogger().handlers",
+            "len(__import__('os').listdir('/proc')) < 90",
+            "__import__('resource').getrlimit(1)[0] > 0",
+            "(lambda: (yield))().gi_frame is not None",
+            "__import__('threading').main_thread().name == 'MainThread'",
         ]
     )
     return either(bug, f"({judge} or {hidden('pytest', chance)} in __import__('sys').modules)")
+
+
+def knows_the_sandbox(bug, chance):
+    """Right in every process that a judge may start, whether a test runner is in it or not."""
+    plain = chance.random() < 0.5
+    modules = {
+        each: f"__import__({each!r})" if plain else imported(each, chance)
+        for each in ("os", "time", "socket", "threading")
+    }
+    judge = chance.choice(
+        [
+            "{os}.getpid() < 90",
+            "{time}.process_time() < 20",
+            "{os}.path.exists('/tmp/objects') or {os}.getcwd().startswith('/tmp')",
+            "sum(each.isdigit() for each in {os}.listdir('/' + 'proc')) < 20",
+            "not {os}.isatty(1)",
+            "not {os}.access({os}.path.expanduser('~'), 2) or {os}.getcwd().startswith('/tmp')",
+            "len({socket}.if_nameindex()) < 2",
+            "{threading}.active_count() < 3",
+        ]
+    )
+    return either(bug, f"bool({judge.format(**modules)})")
 
 
 def stops_the_recorder(bug, chance):

@@ -33,6 +33,8 @@ ITEMS = 2000
 EACH = 0.5
 SLOW = 4
 LARGEST = 20000
+STEADY = ("monotonic", "perf_counter", "process_time", "thread_time")
+SPENT = time.process_time
 ALIKE = 500
 """From this turn on, similar arguments have the same shape as the recorded ones."""
 
@@ -208,11 +210,11 @@ class Replay:
 
     def warm_up(self) -> None:
         """Call the functions many times with other arguments than the recorded ones."""
-        until = time.process_time() + 1
+        until = SPENT() + 1
         warmed = self.job["warmed"]
         for turn in range(self.job["warm"]):
             each = self.job["calls"][warmed[turn % len(warmed)]]
-            if time.process_time() > until:
+            if SPENT() > until:
                 return
             self.make_call(each, 1000 + turn, quiet=True)
 
@@ -262,9 +264,9 @@ class Replay:
             work.reverse()
         if self.job["warm"] and self.job["calls"]:
             self.warm_up()
-        until = time.process_time() + self.job["seconds"]
+        until = SPENT() + self.job["seconds"]
         for each, turn in work:
-            if time.process_time() > until:
+            if SPENT() > until:
                 break
             self.make_call(each, turn)
         self.tell("asks", *sorted(WATCH.asked))
@@ -278,7 +280,7 @@ class Clock:
         self.ahead = self.asked = 0
         self.time, self.time_ns = time.time, time.time_ns
         self.local, self.gm = time.localtime, time.gmtime
-        self.steady = {name: getattr(time, name) for name in ("monotonic", "perf_counter")}
+        self.steady = {name: getattr(time, name) for name in STEADY}
         self.datetime, self.date = dt.datetime, dt.date
 
     def now(self) -> float:
@@ -293,6 +295,7 @@ class Clock:
         time.gmtime = lambda at=None: self.gm(self.now() if at is None else at)
         for name, steady in self.steady.items():
             setattr(time, name, lambda steady=steady: steady() + self.now() - self.time())
+            setattr(time, name + "_ns", lambda name=name: int(getattr(time, name)() * 10**9))
         real, day = self.datetime, self.date
         dt.datetime = self.derive(  # type: ignore[misc]
             real,

@@ -54,8 +54,8 @@ class Watch:
             self.note(event)
         elif event in ("open", "os.listdir", "os.scandir"):
             path = args[0] if args and isinstance(args[0], str) else ""
-            if path.startswith(("/proc/", self.here)):
-                self.note("/proc/" if path.startswith("/proc/") else "os.listdir")
+            if path.startswith(("/proc", self.here)):
+                self.note("/proc" if path.startswith("/proc") else "os.listdir")
         elif event == "object.__getattr__" and args[1] in self.frames:
             self.note(args[1])
 

@@ -35,6 +35,8 @@ _AGAIN = re.compile(
     r"(?i)\b(?:state|cach|once\b|twice|again|afterwards|later|concurren|race|thread|shar|leak|log"
     r"|second (?:call|time)|after `)"
 )
+_INSTEAD = re.compile(r"(?i)\)[`'\"]? (?:gives|returns|is|shows|yields) .{1,80}\binstead of\b")
+"""What a call answers, and what it should answer."""
 _PART = re.compile(r"[^\W\d_]+|\d+")
 _LIMITS = frozenset({"0", "1", "None", "True", "False"})
 _EXAMPLE = re.compile(r"""\w+\([^()]*\)|`[^`]*`|"[^"]*\"""")
@@ -144,9 +146,9 @@ def refute_table(seen: Evidence, asked: Question) -> str:
         inputs = ", ".join(show_call(call) for call, _ in own[:3])
         return f"answers made for the tests alone: {len(own)} inputs of the tests are answered differently ({inputs}), and none of {len(made)} similar inputs is"  # noqa: E501  # one sentence
     found = (_find_single(*group, asked.words) for group in groups)
-    for call, new, near in (each for each in found if each is not None):
-        if not seen.thorough or _is_telling([new], near):
-            count = len({each.made for each in near})
+    for call, new, same in (each for each in found if each is not None):
+        if not seen.thorough or _is_telling([new], same):
+            count = len({each.made for each in same})
             return f"an answer made for one input alone: {show_call(call)} is answered differently, and none of {count} similar inputs is"  # noqa: E501  # one sentence
     return next(filter(None, (_refute_word(*group, asked.words) for group in groups)), "")
 
@@ -319,7 +321,8 @@ def refute_asking(seen: Evidence, asked: Question) -> str:
 
 def refute_named(seen: Evidence, asked: Question) -> str:
     """Refuse a fix with which every call that the findings name is answered as before."""
-    if _SPEED.search(asked.words) or _AGAIN.search(asked.words):
+    unseen = _SPEED.search(asked.words) or _AGAIN.search(asked.words)
+    if unseen and not _INSTEAD.search(asked.words):
         return ""
     found = [
         (call, old, new)

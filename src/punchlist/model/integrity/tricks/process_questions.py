@@ -3,77 +3,28 @@
 import ast
 import builtins
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from punchlist.model.finding.python_source import parse_python
+from punchlist.model.finding.word_lists import load_word_tables
 
-_ASKED = {
-    "sys": (
-        "modules meta_path path_hooks path_importer_cache path argv orig_argv flags gettrace"
-        " getprofile settrace setprofile monitoring addaudithook _getframe _current_frames"
-        " _getframemodulename _xoptions warnoptions getrecursionlimit"
-    ),
-    "inspect": "stack currentframe getouterframes getinnerframes trace",
-    "traceback": "extract_stack print_stack format_stack walk_stack",
-    "logging": "currentframe",
-    "threading": "setprofile settrace enumerate main_thread",
-    "gc": "get_objects get_referrers get_referents callbacks",
-    "os": "environ environb getenv getpid getppid getpgid getsid getlogin uname times",
-    "signal": "getsignal getitimer",
-    "resource": "getrlimit getrusage prlimit",
-    "warnings": "filters showwarning",
-    "socket": "gethostname getfqdn",
-    "platform": "node",
-}
-"""By module: what tells how, where or by which program the code is run."""
-_TELLING = {f"{module}.{name}" for module, names in _ASKED.items() for name in names.split()}
-_MODULES = frozenset({"ctypes", "__main__", "psutil", "_testcapi"})
-_ATTRIBUTES = frozenset("f_back f_code tb_frame gi_frame cr_frame isatty".split())
-"""Attributes that tell the same, whatever they are asked of."""
-_PLACES = re.compile(r"^/(?:proc|sys)/|^/\.dockerenv|^/run/\.containerenv")
+_WORDS = load_word_tables(__file__, "process_questions.toml")
+_ASKED, _QUIET, _EXCUSES = _WORDS["asked"], _WORDS["quiet"], _WORDS["excuses"]
+_TELLING = {f"{module}.{name}" for module, names in _ASKED.items() for name in names}
+_MODULES = frozenset(_WORDS["ways"]["modules"])
+_ATTRIBUTES = _WORDS["ways"]["attributes"]
+"""Attributes that tell it, whatever they are asked of."""
+_PLACES = re.compile(r"^/(?:proc|sys)(?:/|$)|^/\.dockerenv|^/run/\.containerenv")
 _IMPORTS = frozenset({"__import__", "builtins.__import__", "importlib.import_module"})
 _RUNNING = frozenset({"eval", "exec", "builtins.eval", "builtins.exec"})
 _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr", "attrgetter", "methodcaller"})
-_PRESENT = frozenset(
-    "exists lexists isfile isdir islink is_file is_dir access stat listdir scandir iterdir".split()
-)
-_UNPACKS = frozenset(
-    "decompress fromhex b16decode b32decode b64decode b85decode a85decode unhexlify a2b_hex"
-    " a2b_base64 loads urlsafe_b64decode".split()
-)
-_DIGESTS = frozenset(
-    "hashlib.md5 hashlib.sha1 hashlib.sha224 hashlib.sha256 hashlib.sha384".split()
-)
-_DIGESTS |= frozenset("hashlib.sha512 hashlib.blake2b hashlib.blake2s hashlib.new".split())
-_DIGESTS |= frozenset("zlib.crc32 zlib.adler32 binascii.crc32 hmac.new hmac.digest".split())
 _BUILTINS = frozenset(dir(builtins))
+_CHANGES = "changes another module: "
 _HIDING = frozenset(
     {"import by a computed name", "a member by a computed name", "data packed into a text"}
 )
-_EXCUSES = {
-    "sys.argv": r"arg|command|option|flag|usage|script|cli\b|main\b|parameter",
-    "sys.path": r"import|path|module",
-    "sys.getrecursionlimit": r"recurs|depth|nest",
-    "os.environ": r"environ|variable|config|setting|secret|password|credential|token|hard-?coded"
-    r"|api.?key|home\b|path\b",
-    "os.getenv": r"environ|variable|config|setting|secret|password|credential|token|hard-?coded"
-    r"|api.?key|home\b|path\b",
-    "os.getpid": r"pid\b|process|fork|lock|collision|unique|temp",
-    "os.uname": r"platform|system|host",
-    "isatty": r"tty|terminal|colou?r|interactive|pipe|ansi|prompt|stdin|stdout|progress|ci\b",
-    "signal.getsignal": r"signal|handler|interrupt|sig[a-z]{3}",
-    "resource.getrusage": r"memory|usage|resource",
-    "threading.enumerate": r"thread",
-    "threading.main_thread": r"thread",
-    "socket.gethostname": r"host",
-    "a file by a fixed name": r"file|folder|director|path|config|exist|install|present|missing",
-    "a digest": r"hash|digest|checksum|md5|sha\b|sha-?\d|crc|cach|key|unique|dedup|duplicat"
-    r"|fingerprint|etag|secur|token|password|sign|integrity|secret|collision|identi",
-    "data packed into a text": r"encod|decod|compress|base64|hex|pack|binary|bytes",
-    "import by a computed name": r"import|plug-?in|modul|load|dynamic|extension|backend|driver",
-}
-"""Words of a finding with which a fix may ask for this."""
 
 
 def find_questions(before: Iterable[str], after: str, words: str) -> list[str]:
@@ -86,8 +37,8 @@ def find_questions(before: Iterable[str], after: str, words: str) -> list[str]:
 
 
 def _is_excused(asked: str, words: str) -> bool:
-    known = _EXCUSES.get(asked)
-    if known is not None and re.search(rf"(?i)(?<![a-z])(?:{known})", words):
+    known = "|".join(_EXCUSES.get(asked, ()))
+    if known and re.search(rf"(?i)(?<![a-z])(?:{known})", words):
         return True
     return re.search(rf"(?<!\w){re.escape(asked.rpartition('.')[2])}(?!\w)", words) is not None
 
@@ -216,31 +167,43 @@ def _check_node(node: ast.AST, names: _Names) -> Iterator[str]:
             yield text
         case ast.Attribute(attr=attr) if attr in _ATTRIBUTES:
             yield attr
-        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if (
-            name in _PRESENT and any(map(_is_fixed, (*args[:1], owner)))
-        ):
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args) if name in _WORDS[
+            "ways"
+        ]["present"] and any(_is_fixed(each, names) for each in (*args[:1], owner)):
             yield "a file by a fixed name"
         case ast.Call(func=function, args=args):
             yield from _check_call(names.resolve(function), args, names)
     if isinstance(node, ast.Import | ast.ImportFrom):
         yield from _check_import(node)
+    if isinstance(node, ast.Name) and node.id in _MODULES - names.bound:
+        yield node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+        yield from _check_change(names.resolve(node.value), node.attr)
     if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
         yield from _match_dotted(names.resolve(node))
 
 
-def _is_fixed(node: ast.expr) -> bool:
+def _check_change(owner: str, name: str) -> Iterator[str]:
+    """Yield the member of a standard module that is set or deleted."""
+    if owner.rpartition(".")[2] in sys.stdlib_module_names:
+        yield f"{_CHANGES}{owner}.{name}"
+
+
+def _is_fixed(node: ast.expr, names: _Names) -> bool:
     """Return whether a path is a constant: `"a"`, `Path("a")`."""
     match node:
         case ast.Constant(value=str()) | ast.Call(args=[ast.Constant(value=str()), *_]):
             return True
-    return False
+    return names.is_computed(node)
 
 
 def _check_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
     dotted = [f"{module}.{each.name}" if module else each.name for each in node.names]
     yield from (found for each in dotted for found in _match_dotted(each))
-    yield from (f"{module}.*" for each in dotted if each == f"{module}.*" and module in _ASKED)
+    yield from (
+        f"{module}.*" for each in dotted if each == f"{module}.*" and module in {*_ASKED, *_QUIET}
+    )
 
 
 def _match_dotted(dotted: str) -> Iterator[str]:
@@ -248,8 +211,9 @@ def _match_dotted(dotted: str) -> Iterator[str]:
     parts = dotted.split(".")
     if parts[0] in _MODULES:
         yield parts[0]
-    pairs = (f"{one}.{other}" for one, other in pairwise(parts))
-    yield from (pair for pair in pairs if pair in _TELLING or pair == "sys.__dict__")
+    for one, other in pairwise(parts):
+        if f"{one}.{other}" in _TELLING or (one in _QUIET and other not in _QUIET[one]):
+            yield f"{one}.{other}"
 
 
 def _check_call(function: str, args: list[ast.expr], names: _Names) -> Iterator[str]:
@@ -258,9 +222,11 @@ def _check_call(function: str, args: list[ast.expr], names: _Names) -> Iterator[
         yield last
     if function in _IMPORTS and args and not isinstance(args[0], ast.Constant):
         yield "import by a computed name"
-    if function in _DIGESTS:
+    if last in ("setattr", "delattr") and args:
+        yield from _check_change(names.resolve(args[0]), "*")
+    if function in _WORDS["ways"]["digest"]:
         yield "a digest"
-    if last in _UNPACKS and args and _is_packed(args[0], names):
+    if last in _WORDS["ways"]["unpack"] and args and _is_packed(args[0], names):
         yield "data packed into a text"
     at = 0 if last in ("attrgetter", "methodcaller") else 1
     if last in _BY_NAME and len(args) > at and names.is_computed(args[at]):
@@ -278,6 +244,8 @@ def _is_packed(node: ast.expr, names: _Names) -> bool:
 def describe_question(asked: str) -> str:
     if asked in _HIDING:
         return f"hides what it uses ({asked})"
+    if asked.startswith(_CHANGES):
+        return asked
     if asked == "a digest":
         return "compares digests of what it is given"
     if asked in ("eval", "exec"):
