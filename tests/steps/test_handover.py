@@ -82,6 +82,25 @@ def test_one_patch_of_several_batches_is_shared_out_by_file():
     }
 
 
+def test_a_test_goes_with_the_fix_that_it_was_written_for():
+    both = Patch(
+        (*patch(edited(1)).splices, *patch(edited(2), "b.py").splices),
+        (FileChange("tests/test_a.py", "a"), FileChange("tests/test_b.py", "b")),
+    )
+    said = [
+        ItemClaim(
+            number, ClaimOutcome.FIXED, files=(f"{name}.py",), tests=(f"tests/test_{name}.py",)
+        )
+        for number, name in ((1, "a"), (2, "b"))
+    ]
+    asked = {each.item: [AskedItem(each.item, Spot(""), each)] for each in said}
+    found = split_patch(both, [batch(1, "a.py"), batch(2, "b.py")], asked, {})
+    assert {number: part.paths for number, part in found.items()} == {
+        1: ("a.py", "tests/test_a.py"),
+        2: ("b.py", "tests/test_b.py"),
+    }
+
+
 @given(st.lists(st.sampled_from(["a.py", "b.py", "c.py", "d.py", "e.py"]), unique=True))
 def test_nothing_of_a_patch_is_lost_or_doubled_when_it_is_shared_out(paths):
     whole = Patch(files=tuple(FileChange(path, path) for path in paths))

@@ -26,7 +26,8 @@ _JUDGES = {
     "opencode": "stub/m2",
 }
 """The model of the challenger: another one, since an agent's own approval is no proof."""
-_ROUNDS = {"silent": 1, "rate-limited": 1, "never-ending": 1}
+_ROUNDS = 2
+"""Enough to see that what was refused comes back."""
 _LIMITS = {
     "silent": "silence = 20\n",
     "rate-limited": "timeout = 60\n",
@@ -146,7 +147,9 @@ def play(cell: Cell, repo: Any, folder: Path) -> Outcome:
         )
         own = {cell.agent: _LIMITS.get(cell.behaviour, "")}
         project.use(cell.agent, shared="retries = 0\n", more=judge, **own)
-        rounds = str(_ROUNDS.get(cell.behaviour, 2))
+        # An agent that does not answer is asked once; in converge the last round only reviews.
+        once = cell.behaviour in _LIMITS and cell.workflow != "converge"
+        rounds = str(1 if once else _ROUNDS)
         asked = ("run", "--json", "--yes", "--workflow", cell.workflow, "--rounds", rounds)
         code, document = _ended(project, *asked)
         for _ in range(3):

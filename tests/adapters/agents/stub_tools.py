@@ -126,7 +126,32 @@ def edit(wanted: Block, offered: Offered) -> Block:
 def final(wanted: Block, offered: Offered) -> Block:
     """The agent's own tool for structured answers where it offers one, else the answer as JSON text."""
     name = _first(FINALS, offered)
-    return {"tool": name, "input": wanted} if name else {"text": json.dumps(wanted)}
+    if not name:
+        return {"text": json.dumps(wanted)}
+    tool = offered[name]
+    schema = tool.get("input_schema") or tool.get("parameters") or {}
+    return {"tool": name, "input": _filled(wanted, schema)}
+
+
+_EMPTY: Mapping[str, Any] = {
+    "string": "",
+    "integer": 0,
+    "array": [],
+    "object": {},
+    "boolean": False,
+}
+
+
+def _filled(value: Any, schema: Mapping[str, Any]) -> Any:
+    """The value with something empty for what the schema requires and the script leaves out."""
+    if isinstance(value, list):
+        return [_filled(each, schema.get("items", {})) for each in value]
+    if not isinstance(value, dict):
+        return value
+    parts = schema.get("properties", {})
+    missing = [name for name in schema.get("required", ()) if name not in value]
+    empty = {name: _EMPTY.get(str(parts[name].get("type"))) for name in missing if name in parts}
+    return {name: _filled(each, parts.get(name, {})) for name, each in {**value, **empty}.items()}
 
 
 def _patched(patch: str, offered: Offered) -> Block | None:

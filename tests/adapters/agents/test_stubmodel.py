@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+import stub_tools
 from stubmodel import StubModel
 
 SLOW_DOWN = {"status": 429, "error": "slow down", "headers": {"retry-after": "1"}}
@@ -128,3 +129,21 @@ def test_an_error_is_played_once_and_no_key_is_recorded(stub):
     caught.value.close()
     assert "ok" in post(stub, "/v1/messages", body)
     assert stub.requests[0]["headers"]["x-api-key"] == "***"
+
+
+def test_an_answer_has_what_the_schema_requires_although_the_script_leaves_it_out():
+    entry = {
+        "required": ["id", "sure", "note"],
+        "properties": {
+            "id": {"type": "string"},
+            "sure": {"type": "integer"},
+            "note": {"type": "string"},
+        },
+    }
+    schema = {
+        "required": ["all", "end"],
+        "properties": {"all": {"type": "array", "items": entry}, "end": {"type": "boolean"}},
+    }
+    offered = {"StructuredOutput": {"input_schema": schema}}
+    made = stub_tools.final({"all": [{"id": "F001"}]}, offered)
+    assert made["input"] == {"all": [{"id": "F001", "sure": 0, "note": ""}], "end": False}

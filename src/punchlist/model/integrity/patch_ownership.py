@@ -61,11 +61,7 @@ def split_patch(
     the first with a claim. Where several batches are about one file, by the nearest finding.
     """
     claims = {
-        path: number
-        for number, items in asked.items()
-        for each in items
-        if each.claim
-        for path in each.claim.files
+        path: number for number, items in asked.items() for each in items for path in each.named
     }
     about = {path: batch.number for batch in batches for path in batch.paths}
     claimed = [number for number, items in asked.items() if any(each.claim for each in items)]
