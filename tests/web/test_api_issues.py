@@ -1,5 +1,8 @@
 """The issues of a fix session are those the client chose, under the client's own names."""
 
+import os
+import time
+
 import pytest
 
 pytest.importorskip("litestar")
@@ -37,13 +40,17 @@ def named(events, name):
     return [event.data for event in events if event.name == name]
 
 
-def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site):
+def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site, tmp_path):
     first = review(*FAULTS, times=1)
     first["answer"]["findings"] += OTHERS
     bench.play(
         first, READY, PLANS, fixer(fix("page", confidence=80), say=["thinking"]), scores(F001=95)
     )
-    site.start("--set", "threshold=95", *QUICK)
+    old, kept = tmp_path / "kept" / "261101-aaaaaa" / "report.md", tmp_path / "kept"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    os.utime(old, times=(time.time() - 11 * 86400,) * 2)
+    site.start("--set", "threshold=95", "--set", f"keep.to={kept}", *QUICK)
     repository = site.register(bench.repo.root)
     with site.client("run") as client:
         body = {"repository_id": repository, "workflow": "review"}
@@ -78,6 +85,8 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site):
     (said,) = [data for data in named(events, "fix_issue_streaming") if data["text"] == "thinking"]
     assert (said["issue_id"], said["issue_code"]) == (wanted["id"], "F001")
     assert events[0].data["issue_ids"] == [wanted["id"]]
+    assert (kept / session / "plan" / "fix_todo_F001.json").is_file()
+    assert not old.exists(), "the server removes what was kept for ten days"
 
 
 OWN = {

@@ -67,6 +67,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
             filing = replace(run.filing, artifacts=artifacts, listed=event.listed)
             return replace(run, filing=filing)
+        case ev.Kept():
+            return replace(run, filing=replace(run.filing, kept=event))
         case _:
             assert_never(event)
 

@@ -182,6 +182,8 @@ class FilingRecord(Struct, frozen=True, kw_only=True):
     """Why debts of earlier runs could not be filed this time either."""
     artifacts: tuple[str, ...] = ()
     listed: tuple[int, ...] = ()
+    kept: ev.Kept | None = None
+    """The copy of the run's files in another store, if there is one."""
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
