@@ -50,7 +50,9 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site, tmp_pa
     old.parent.mkdir(parents=True)
     old.touch()
     os.utime(old, times=(time.time() - 11 * 86400,) * 2)
-    site.start("--set", "threshold=95", "--set", f"keep.to={kept}", *QUICK)
+    site.start(
+        "--set", "threshold=95", "--set", f"keep.to={kept}", "--set", "keep.local=false", *QUICK
+    )
     repository = site.register(bench.repo.root)
     with site.client("run") as client:
         body = {"repository_id": repository, "workflow": "review"}
@@ -86,6 +88,7 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site, tmp_pa
     assert (said["issue_id"], said["issue_code"]) == (wanted["id"], "F001")
     assert events[0].data["issue_ids"] == [wanted["id"]]
     assert (kept / session / "plan" / "fix_todo_F001.json").is_file()
+    assert not (site.home / "runs" / session / "plan").exists(), "nothing is left over here"
     assert not old.exists(), "the server removes what was kept for ten days"
 
 
@@ -156,6 +159,9 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
         "off by one",
     )
     assert end["issues"]["BE-001"]["status"] == "fixed"
+    (commit,) = end["commits"]
+    message = bench.repo.git("show", "--no-patch", "--format=%B", commit)
+    assert "Punchlist-Issues: BE-001\n" in message
     assert part["confidence"] is report["items"][0]["confidence"] is None, "it said nothing of it"
     for item in (part, report["items"][0]):
         assert (item["issue_id"], item["issue_code"]) == ("7f0e-page", "BE-001"), item

@@ -26,6 +26,7 @@ from punchlist.steps.support.arrange_commits import (
     keep_commits,
     locate_item,
     one_line,
+    render_trailers,
     shorten_subject,
 )
 from punchlist.steps.support.batching import current_fix_key, standing
@@ -260,8 +261,8 @@ def render_message(batch: Batch, run: Run) -> str:
     lines = [f"Proof: {one_line(describe_proof(proof))}" for proof in known]
     lines += [f"Note: {one_line(note)}" for note in find_notes(batch, run)]
     proven = "\n".join(lines)
-    trailers = f"Punchlist-Run: {run.id}\nPunchlist-Items: {', '.join(map(str, claims))}\n"
-    return f"{short}\n\n{where}: {safe_text(lead.title)}\n\n{proven}\n\n{trailers}"
+    about = f"{where}: {safe_text(lead.title)}"
+    return "\n\n".join((short, about, proven, render_trailers(run, claims)))
 
 
 def is_proven(batch: Batch, run: Run, needs: ProofClass) -> bool:

@@ -13,6 +13,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.line_regions import find_regions, join_changes
 from punchlist.ports.repository import MadeCommit, RegionDraft, Repository
 from punchlist.views.item_words import describe_proof
+from punchlist.views.plans.plan_forms import issue_code
 from punchlist.views.safe_text import safe_text
 
 _SUBJECT = 72
@@ -94,8 +95,15 @@ def render_group(made: Sequence[MadeCommit], landed: Sequence[Landed], run: Run)
     subject = shorten_subject(_group_subject(landed, len(items), run.landing.titles))
     listed = "\n".join(f"- {locate_item(item)}: {one_line(item.current.title)}" for item in items)
     seen = "\n".join(_list_evidence(items))
-    trailers = f"Punchlist-Run: {run.id}\nPunchlist-Items: {', '.join(map(str, numbers))}\n"
-    return "\n\n".join(filter(None, (subject, listed, seen, trailers)))
+    return "\n\n".join(filter(None, (subject, listed, seen, render_trailers(run, numbers))))
+
+
+def render_trailers(run: Run, numbers: Sequence[int]) -> str:
+    """Render the trailers of a commit: the run, its items, and the codes of chosen issues."""
+    chosen = [issue_code(run, number) for number in numbers if run.started.issue_ids]
+    issues = [f"Punchlist-Issues: {', '.join(chosen)}"] if chosen else []
+    items = ", ".join(map(str, numbers))
+    return "\n".join((f"Punchlist-Run: {run.id}", *issues, f"Punchlist-Items: {items}\n"))
 
 
 def _group_subject(landed: Sequence[Landed], count: int, titles: Mapping[int, str]) -> str:
