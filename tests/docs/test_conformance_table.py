@@ -54,6 +54,10 @@ def test_every_row_names_tests_and_all_of_them_exist(number):
     assert absent(ROWS[number]) == []
 
 
+def test_every_test_that_the_page_names_exists():
+    assert absent(TABLE.read_text("utf-8")) == []
+
+
 def test_a_name_that_is_not_there_is_noticed():
     assert absent("`model/dedup/test_merge.py::test_nothing_of_the_kind`") == [
         "model/dedup/test_merge.py::test_nothing_of_the_kind"

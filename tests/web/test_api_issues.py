@@ -46,6 +46,10 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site, tmp_pa
     bench.play(
         first, READY, PLANS, fixer(fix("page", confidence=80), say=["thinking"]), scores(F001=95)
     )
+    remote, head = tmp_path / "remote.git", bench.repo.head
+    bench.repo.git("init", "--quiet", "--bare", str(remote))
+    bench.repo.git("remote", "add", "origin", str(remote))
+    bench.repo.git("push", "--quiet", "origin", "main")
     old, kept = tmp_path / "kept" / "261101-aaaaaa" / "report.md", tmp_path / "kept"
     old.parent.mkdir(parents=True)
     old.touch()
@@ -87,6 +91,9 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site, tmp_pa
     (said,) = [data for data in named(events, "fix_issue_streaming") if data["text"] == "thinking"]
     assert (said["issue_id"], said["issue_code"]) == (wanted["id"], "F001")
     assert events[0].data["issue_ids"] == [wanted["id"]]
+    assert bench.repo.head == head
+    assert bench.repo.git("ls-remote", "--heads", "origin").endswith("refs/heads/main")
+    assert "punchlist/" not in bench.repo.git("ls-remote", "origin"), "the user pushes"
     assert (kept / session / "plan" / "fix_todo_F001.json").is_file()
     assert not (site.home / "runs" / session / "plan").exists(), "nothing is left over here"
     assert not old.exists(), "the server removes what was kept for ten days"
