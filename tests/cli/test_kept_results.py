@@ -112,6 +112,8 @@ def test_the_results_of_a_run_are_in_the_bucket_until_they_are_old(punchlist, bu
     later = punchlist("clean", PUNCHLIST_KEEP__DAYS="0")
     assert f"removed the results of 1 run from {bucket.to}: {run}" in later.stdout, later
     assert "results" not in punchlist("clean", PUNCHLIST_KEEP__DAYS="0").stdout
+    wrong = punchlist("clean", AWS_SECRET_ACCESS_KEY="another")
+    assert (wrong.returncode, "old results were not removed" in wrong.stdout) == (0, True), wrong
 
 
 def test_results_in_a_folder_go_after_ten_days_and_what_is_not_of_a_run_stays(punchlist, tmp_path):

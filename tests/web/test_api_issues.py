@@ -40,20 +40,30 @@ def named(events, name):
     return [event.data for event in events if event.name == name]
 
 
+def add_remote(repo, folder):
+    """A remote that has the main branch; returns the commit that is checked out."""
+    repo.git("init", "--quiet", "--bare", str(folder))
+    repo.git("remote", "add", "origin", str(folder))
+    repo.git("push", "--quiet", "origin", "main")
+    return repo.head
+
+
+def write_old(path):
+    """A file that was written eleven days ago."""
+    path.parent.mkdir(parents=True)
+    path.touch()
+    os.utime(path, times=(time.time() - 11 * 86400,) * 2)
+    return path
+
+
 def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site, tmp_path):
     first = review(*FAULTS, times=1)
     first["answer"]["findings"] += OTHERS
     bench.play(
         first, READY, PLANS, fixer(fix("page", confidence=80), say=["thinking"]), scores(F001=95)
     )
-    remote, head = tmp_path / "remote.git", bench.repo.head
-    bench.repo.git("init", "--quiet", "--bare", str(remote))
-    bench.repo.git("remote", "add", "origin", str(remote))
-    bench.repo.git("push", "--quiet", "origin", "main")
-    old, kept = tmp_path / "kept" / "261101-aaaaaa" / "report.md", tmp_path / "kept"
-    old.parent.mkdir(parents=True)
-    old.touch()
-    os.utime(old, times=(time.time() - 11 * 86400,) * 2)
+    head, kept = add_remote(bench.repo, tmp_path / "remote.git"), tmp_path / "kept"
+    old = write_old(kept / "261101-aaaaaa" / "report.md")
     site.start(
         "--set", "threshold=95", "--set", f"keep.to={kept}", "--set", "keep.local=false", *QUICK
     )
@@ -155,7 +165,7 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
         report = client.get(f"/api/runs/{said['session_id']}/reports/json").json()
     for name in ("fix_step_started", "fix_step_completed", "fix_challenger_evaluating"):
         (data,) = named(events, name)
-        assert (list(data["issues"]), data["issue_ids"]) == (["BE-001"], {"BE-001": "7f0e-page"})
+        assert (list(data["issues"]), data["issue_ids"]) == (["BE-001"], ["7f0e-page"])
     for name in ("fix_challenger_result", "fix_session_completed"):
         (data,) = named(events, name)
         mine = data["issues"]["BE-001"]

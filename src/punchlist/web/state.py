@@ -106,7 +106,7 @@ class WebSession(Workspace[ThreadedDriver]):
             try:
                 keep = load_settings(None, self.options.flags).settings.keep
                 for line in await remove_kept(keep):
-                    _log.info("%s", line)
+                    _log.warning("%s", line)
             except PunchlistError as error:
                 _log.warning("old results were not removed: %s", error)
             await asyncio.sleep(_CLEANING)

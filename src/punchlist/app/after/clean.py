@@ -82,7 +82,7 @@ async def clean_state(
     tests. Results in the store of the settings go when they are old enough. Return what was done,
     a line each.
     """
-    said = await remove_kept(session.settings().settings.keep)
+    said = []
     if session.checkout is not None:
         unfinished = {row.id for row in session.runs() if not row.outcome}
         if trees := WorkTrees(await session.workshop()).prune(unfinished):
@@ -103,7 +103,7 @@ async def clean_state(
     if everywhere:
         orphans = remove_orphans(session.home, session.store.runs())
         said += [f"removed what was kept of {orphan}, which is gone" for orphan in orphans]
-    return said
+    return [*said, *await remove_kept(session.settings().settings.keep)]
 
 
 async def drop_repository(session: Session) -> None:

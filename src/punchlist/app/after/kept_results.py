@@ -4,6 +4,7 @@ import asyncio
 import time
 
 from punchlist.app.start.results import make_results
+from punchlist.errors import StoreError
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.settings import KeepSettings
 
@@ -11,7 +12,9 @@ _DAY = 86400
 
 
 async def remove_kept(keep: KeepSettings) -> list[str]:
-    """Remove the results that are older than `days`; return what was done, a line or none."""
+    """Remove the results that are older than `days`; return what was done or failed, a line or
+    none.
+    """
     store = make_results(keep)
     if store is None:
         return []
@@ -23,6 +26,9 @@ async def remove_kept(keep: KeepSettings) -> list[str]:
             store.remove(run)
         return old
 
-    gone = await asyncio.to_thread(remove_old)
+    try:
+        gone = await asyncio.to_thread(remove_old)
+    except StoreError as error:
+        return [f"old results were not removed: {error}"]
     runs = f"{pluralize(len(gone), 'run')} from {store.where}: {', '.join(gone)}"
     return [f"removed the results of {runs}"] if gone else []
