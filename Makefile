@@ -10,15 +10,16 @@ WORKERS ?= $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN))))
 PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would compile everything again
 
-.PHONY: demo test fast soak system agents lint types format reference bench clean
+.PHONY: demo test fast soak matrix system agents lint types format reference bench clean
 
 demo: $(PRODUCT)
 	@$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
 
-# The parts of the set-up go side by side; so do tests, lint and types, which are printed after the tests.
+# The parts of the set-up go side by side; tests that drive agents wait until these are there. Lint and types run beside the
+# tests and are printed after them.
 test:
-	@$(MAKE) --no-print-directory --jobs 4 system agents $(READY) $(COVERED)
-	@make --no-print-directory lint types > $(VENV)/lint.log 2>&1 & lint=$$!; \
+	@$(MAKE) --no-print-directory agents & $(MAKE) --no-print-directory --jobs 2 system $(COVERED) || exit 1; \
+	  $(MAKE) --no-print-directory lint types > $(VENV)/lint.log 2>&1 & lint=$$!; \
 	  $(PYTEST) --processes $(WORKERS); tests=$$?; \
 	  wait $$lint; lint=$$?; cat $(VENV)/lint.log; exit $$((tests + lint))
 
@@ -28,6 +29,12 @@ fast: $(READY)
 # Kills runs 200 times at random moments, and once at every event, with and without agents; `make test` does so less often.
 soak: $(READY)
 	SOAK=1 KILLS=200 $(PYTEST) -m "not serial" --processes $(WORKERS)
+
+# Each workflow with each real agent in each temper; writes docs/reference/agent-matrix.md.
+matrix: $(READY) agents
+	rm -f $(VENV)/matrix.jsonl
+	SOAK=1 MATRIX=$(CURDIR)/$(VENV)/matrix.jsonl $(PYTEST) -m "not serial" --processes $(WORKERS) tests/adapters/agents/test_matrix.py
+	$(BIN)/python tools/agent_matrix.py $(VENV)/matrix.jsonl
 
 # A sandbox and a browser: on Debian as root they are installed, elsewhere what is missing is named.
 system:
@@ -52,36 +59,24 @@ format: $(READY)
 reference: $(READY)
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/openapi.py
+	$(BIN)/python tools/report_reference.py
 
 bench: $(READY)
 	$(BIN)/python bench/run.py
 
-# uv where it is there, plain venv and pip where it is not.
 $(PRODUCT): pyproject.toml
-	@echo "setting up $(VENV) with what punchlist needs (about 20 s) ..."
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && uv pip install --quiet --compile-bytecode --python $(BIN)/python --editable .; \
-	else \
-	  $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .; \
-	fi
+	@echo "setting up $(VENV) with what punchlist needs (about 10 s) ..."
+	@PYTHON=$(PYTHON) tools/install.sh $(VENV) --editable .
 	@touch $@
 
 $(READY): pyproject.toml
-	@echo "setting up $(VENV) with what punchlist and its tests need (about 40 s) ..."
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
-	  uv pip install --quiet --compile-bytecode --python $(BIN)/python --editable . --group dev; \
-	else \
-	  $(PYTHON) -m venv $(VENV) && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev; \
-	fi
+	@echo "setting up $(VENV) with what punchlist and its tests need (about 20 s) ..."
+	@PYTHON=$(PYTHON) tools/install.sh $(VENV) --editable . --group dev
 	@touch $(PRODUCT) $@
 
 # A Python with coverage.py beside the one without: tests show what punchlist says with either.
-$(COVERED): Makefile
-	@$(PYTHON) -m venv .venv-covered && \
-	  .venv-covered/bin/python -m pip install --quiet --disable-pip-version-check "coverage>=7.6" "pytest>=8.4"
+$(COVERED): Makefile $(READY)
+	@PYTHON=$(PYTHON) tools/install.sh .venv-covered "coverage>=7.6" "pytest>=8.4"
 	@touch $@
 
 clean:

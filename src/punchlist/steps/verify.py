@@ -1,7 +1,7 @@
 """verify: analyzers and checks judge the patches; group testing finds the culprits."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from itertools import count, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -200,7 +200,10 @@ def _sort_batches(run: Run, numbers: Iterable[int]) -> list[Batch]:
 
 def _search_culprits(candidates: Sequence[Batch]) -> Search:
     """Search the batches that edit no protected files, then, on top of the good ones, the rest."""
-    plain = yield from search([batch.number for batch in candidates if not batch.protected])
+    open_files = [batch for batch in candidates if not batch.protected]
+    safe = takewhile(lambda batch: not batch.uses_agent and batch.safety is Safety.SAFE, open_files)
+    trusted = len(list(safe))
+    plain = yield from search([batch.number for batch in open_files], trusted=trusted)
     if plain.gave_up:
         return plain
     both = yield from search(
@@ -282,7 +285,8 @@ def _find_objection(batch: Batch, task: Conclude, run: Run, lines: Mapping[int, 
         return ""
     blind = blind or unread
     missing = _missing_proof(task.options.unsafe_needs, blind, silent=silent)
-    return f"its tool calls it {batch.safety}, so {missing}" if missing else ""
+    called = "a mere suggestion" if batch.safety is Safety.DISPLAY else batch.safety
+    return f"its tool calls it {called}, so {missing}" if missing else ""
 
 
 def _missing_proof(needs: ProofClass, blind: str, *, silent: bool) -> str:

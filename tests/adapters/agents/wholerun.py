@@ -79,13 +79,9 @@ FAULTS = {
         "page([1, 2, 3], 1, 2), [1, 2]",
     ),
 }
-ROLES = {
-    "technical": "You review the technique of a change.",
-    "fixer": "You fix code. You are in a folder of your own",
-    "challenger": "Somebody fixed the findings below. Judge each fix",
-    "reproducer": "Others reported the findings below. For each of them write one test",
-}
-"""How the prompts begin that come with punchlist."""
+_PROMPTS = sorted((Path(punchlist.__file__).parent / "roles" / "prompts").glob("[a-z]*.md"))
+ROLES = {path.stem: path.read_text("utf-8").split("\n", 1)[0] for path in _PROMPTS}
+"""How the prompts begin that come with punchlist, by role: the first line of each."""
 _FOLDER = re.compile(r"/[^\s\"'\\<>]*/trees/(?:kept-[0-9a-f]+|t\d+)")
 _CODE = re.compile(r"### (F\d{3}) ")
 _HERE = "@folder"

@@ -29,10 +29,12 @@ def judge(culprits: dict[int, str], pairs: frozenset[tuple[int, int]] = frozense
     return run
 
 
-def searched(candidates, run) -> tuple[SearchResult, list[GroupTrial]]:
+def searched(candidates, run, trusted=0) -> tuple[SearchResult, list[GroupTrial]]:
     results: list[TrialResult] = []
     trials: list[GroupTrial] = []
-    while isinstance(step := replay_search(search(candidates), results)[0], GroupTrial):
+    while isinstance(
+        step := replay_search(search(candidates, trusted=trusted), results)[0], GroupTrial
+    ):
         trials.append(step)
         results.append(run(step))
     return step, trials
@@ -59,6 +61,21 @@ def test_k_culprits_among_n_take_about_k_log_n_runs(size, data):
     assert sum(not trial.only for trial in trials) <= 2, (
         "whole suites are run at the beginning and at the end"
     )
+
+
+def test_trusted_fixes_are_seen_green_before_the_others_are_searched():
+    found, trials = searched(range(1, 101), judge(dict.fromkeys((70, 85, 93), "t")), trusted=60)
+    assert set(found.culprits) == {70, 85, 93}
+    assert trials[1] == GroupTrial(tuple(range(1, 61)))
+    assert all(set(range(1, 61)) <= set(trial.batches) for trial in trials)
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.data())
+def test_trusting_a_culprit_does_not_let_it_land(size, trusted, data):
+    culprits = data.draw(st.sets(st.integers(1, size), max_size=4))
+    found, _ = searched(range(1, size + 1), judge(dict.fromkeys(culprits, "t")), trusted)
+    assert set(found.culprits) == culprits
+    assert set(found.good) == set(range(1, size + 1)) - culprits
 
 
 def test_one_green_run_settles_everything():

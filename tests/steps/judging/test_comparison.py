@@ -73,6 +73,15 @@ def test_sameness_says_nothing_where_no_input_came_by_the_change(compare):
     assert judge_comparison(said, Intent.CHANGE).refuted == ""
 
 
+def test_sameness_says_nothing_where_the_code_could_do_nothing_with_the_inputs(compare):
+    """The functions that it calls are not among the inputs, so that each call ends in a TypeError."""
+    body = "    for func in funcs:\n        if {}:\n            v = func(v)\n        else:\n            v = func(path, v)\n    return v\n"
+    head = "def run(funcs, v, path=None):\n"
+    said = compare(head + body.format("path is not None"), head + body.format("path is None"))
+    assert said.differing == 0
+    assert "came by" in said.blind
+
+
 def test_answers_made_for_the_tests_are_named(compare):
     old = "def fib(n):\n    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a + b\n    return b\n"
     new = old.replace(

@@ -124,10 +124,13 @@ def test_a_partial_cure_is_excused_where_another_open_item_explains_the_red_test
     assert said.partial[1].excused
 
 
-def test_a_partial_cure_is_excused_by_an_open_item_in_another_file_too(bench):
+@pytest.mark.parametrize(
+    ("low", "second"), [("0", "mean([]) + low([2]), 2"), ("0 if not values else values[9]", "mean([2]), 2")], ids=["named in the test", "fails there"]
+)  # fmt: skip
+def test_a_partial_cure_is_excused_by_an_open_item_in_another_file_too(bench, low, second):
     app = "from base import low\n\n\ndef mean(values):\n    return sum(values) / len(values) + low(values)\n"
-    tests = TESTS.replace(", total", "\nfrom base import low").replace("total([1]), 7", "mean([]) + low([2]), 2")  # fmt: skip
-    made = bench({"app.py": app, "base.py": "def low(values):\n    return 0\n", "tests/test_app.py": tests}, check=UNITTEST, compare=False)  # fmt: skip
+    tests = TESTS.replace(", total", "\nfrom base import low").replace("total([1]), 7", second)
+    made = bench({"app.py": app, "base.py": f"def low(values):\n    return {low}\n", "tests/test_app.py": tests}, check=UNITTEST, compare=False)  # fmt: skip
     outcomes = dict.fromkeys(RED, checks.TestOutcome.FAILED)
     result = checks.CheckResult(check="unittest", exit_code=1, seconds=0, tests=outcomes)
     made.world.artifacts.write("baseline-unittest.json", msgspec.json.encode(result))

@@ -29,6 +29,7 @@ ITEMS = 200
 TEXT = 4000
 SLOW = 6
 TRACED = 40
+MISFITS = ("TypeError", "AttributeError")
 SCALARS = (bool, int, str, bytes, type(None), complex)
 
 
@@ -42,27 +43,30 @@ class LineTracer:
     def __init__(self, file: str, lines: list[int]) -> None:
         self.file, self.lines = file, set(lines)
         self.left = set(lines)
-        self.reached, self.here = 0, False
+        self.reached = 0
+        self.here: set[int] = set()
 
     def __call__(self, frame: FrameType, event: str, _arg: object) -> LineTracer | None:
         if frame.f_code.co_filename != self.file:
             return None
         if event == "line" and frame.f_lineno in self.lines:
-            self.here = True
-            self.left.discard(frame.f_lineno)
-            if not self.left:
+            self.here.add(frame.f_lineno)
+            if self.left <= self.here:
                 sys.settrace(None)
                 return None
         return self
 
     def begin(self) -> None:
-        self.here = False
+        self.here = set()
         if self.left or (self.lines and self.reached < TRACED):
             sys.settrace(self)
 
-    def end(self) -> None:
+    def end(self, ended: list[str]) -> None:
+        """Count the call, unless the code could do nothing with its input."""
         sys.settrace(None)
-        self.reached += self.here
+        if ended[0] != "raise" or ended[1] not in MISFITS:
+            self.reached += bool(self.here)
+            self.left -= self.here
 
 
 def load(root: Path, path: str, names: list[str]) -> ModuleType:
@@ -215,7 +219,7 @@ def compare(plan: dict[str, Any], side: str, out: TextIO) -> None:
             tell(out, [number, index, "begun"])
             watch.begin()
             ended = call_timed(module, target, given, plan["each"])
-            watch.end()
+            watch.end(ended)
             slow += ended[0] == "slow"
             tell(out, [number, index, *ended])
         tell(out, [number, -1, "reached", watch.reached, len(watch.left)])

@@ -61,13 +61,21 @@ NOISE = "the checks are red at one time and green at another with the same fixes
 _MISLED = 1
 """How often a search may begin again because a culprit was not red when it was tried once more."""
 
+_FEW = 4
+"""So many trusted fixes are not worth a run of the whole checks."""
+
 Search = Generator[GroupTrial, TrialResult, SearchResult]
 
 
 def search(
-    candidates: Sequence[int], settled: Sequence[int] = (), unstable: Sequence[str] = ()
+    candidates: Sequence[int],
+    settled: Sequence[int] = (),
+    unstable: Sequence[str] = (),
+    trusted: int = 0,
 ) -> Search:
-    """Search culprits; candidates come likely harmless first, `settled` is known green."""
+    """Search culprits; candidates come likely harmless first, `settled` is known green. If all
+    together are red, the first `trusted` ones are tried: green, they are no suspects any more.
+    """
     good: list[int] = list(settled)
     pending = list(candidates)
     culprits: dict[int, tuple[str, ...]] = {}
@@ -78,6 +86,8 @@ def search(
         if result.green:
             good += pending
             break
+        good, pending = yield from _settle_first(good, pending, trusted, tuple(ignored))
+        trusted = 0
         control = yield from _run_control(good, pending, result.failing, tuple(ignored))
         if isinstance(control, str):
             return SearchResult(tuple(good), culprits, tuple(ignored), gave_up=control)
@@ -100,6 +110,17 @@ def search(
         if misled > _MISLED:
             return SearchResult(tuple(good), culprits, tuple(ignored), NOISE, noise)
     return SearchResult(tuple(good), culprits, tuple(ignored), noise=noise)
+
+
+def _settle_first(
+    good: list[int], pending: list[int], trusted: int, ignored: tuple[str, ...]
+) -> Generator[GroupTrial, TrialResult, tuple[list[int], list[int]]]:
+    """Try the first `trusted` ones alone, and return what is good then and what is pending."""
+    if not _FEW < trusted < len(pending):
+        return good, pending
+    more = [*good, *pending[:trusted]]
+    result = yield GroupTrial(tuple(more), ignored=ignored)
+    return (more, pending[trusted:]) if result.green else (good, pending)
 
 
 class _Control(Struct, frozen=True):

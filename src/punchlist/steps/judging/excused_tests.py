@@ -1,5 +1,6 @@
 """Tests of opened protected files that are missing or red without any fix, too."""
 
+import re
 from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
@@ -75,3 +76,8 @@ def is_in_file(test: str, path: str) -> bool:
         return test.partition("::")[0] == path
     parts = path.removesuffix(".py").split("/")
     return any(test.startswith(".".join(parts[start:]) + ".") for start in range(len(parts)))
+
+
+def shows_path(failure: str, path: str) -> bool:
+    """Return whether a failure's text, such as a traceback, names the file."""
+    return re.search(rf"(?<!\w){re.escape(path)}\b", failure) is not None

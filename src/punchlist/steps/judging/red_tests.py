@@ -22,9 +22,10 @@ from punchlist.model.patch.patch import Patch
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import failed_tests, judge_view, load_baseline
-from punchlist.steps.judging.excused_tests import is_in_file
+from punchlist.steps.judging.excused_tests import is_in_file, shows_path
 from punchlist.steps.judging.witness import (
     TurnedTests,
+    WitnessRun,
     make_file_patch,
     per_test_checks,
     run_test_file,
@@ -76,11 +77,11 @@ async def rerun_red_tests(
         if not found:
             continue
         red = frozenset(test for each in found.values() for test in each.tests)
-        green = await _run_tests(check, red, [patch], run, world)
-        others: Mapping[int, RedTests] = {}
+        ran = await _run_tests(check, red, [patch], run, world)
+        green = {path: each.passed for path, each in ran.items()}
+        excused: frozenset[str] = frozenset()
         if red.difference(*green.values()):
-            others = await find_red_tests(check, _find_others(items, run, None), run, world)
-        excused = frozenset(test for each in others.values() for test in each.tests)
+            excused = await _find_excused(check, items, ran.values(), run, world)
         left = {item: each.tests.difference(*green.values()) for item, each in found.items()}
         apart = await _find_apart(check, left, run, world)
         edited = {path for path in patch.paths if not matches_any(path, world.protected.tests)}
@@ -95,6 +96,25 @@ async def rerun_red_tests(
         if total.stays:
             break
     return total
+
+
+async def _find_excused(
+    check: Check, items: Sequence[Item], ran: Iterable[WitnessRun], run: Run, world: World
+) -> frozenset[str]:
+    """Return the tests that another open item may keep red: they speak of it, or they still fail in
+    its file.
+    """
+    others = _find_others(items, run, None)
+    found = await find_red_tests(check, others, run, world)
+    own = {item.current.spot.path for item in items}
+    paths = {item.current.spot.path for item in others if _needs_cure(item)} - own
+    shown = [
+        test
+        for each in ran
+        for test, text in each.failures.items()
+        if any(shows_path(text, path) for path in paths)
+    ]
+    return frozenset(shown).union(*(each.tests for each in found.values()))
 
 
 async def run_cured_checks(patch: Patch, run: Run, world: World) -> tuple[tuple[Proof, ...], int]:
@@ -215,8 +235,7 @@ async def _find_apart(
         apart[number] = await _find_outside_causes(told, run, world)
         path = run.items[number].current.spot.path
         told = {test: text for test, text in told.items() if test not in apart[number]}
-        shown = re.compile(rf"(?<!\w){re.escape(path)}\b")
-        told = {test: text for test, text in told.items() if not shown.search(text)}
+        told = {test: text for test, text in told.items() if not shows_path(text, path)}
         stopped = await _stop_file(run.items[number], run, world) if told else Patch()
         if stopped.paths:
             same, tried = await _fail_the_same(check, told, stopped, run, world)
@@ -269,14 +288,11 @@ async def _fail_the_same(
     for path in paths:
         now |= (await run_test_file(check, path, [patch], run, world)).failures
     same = [
-        test for test, text in told.items() if _normalize(now.get(test, "")) == _normalize(text)
+        test
+        for test, text in told.items()
+        if _PASSING.sub("", now.get(test, "")) == _PASSING.sub("", text)
     ]
     return same, len(paths)
-
-
-def _normalize(failure: str) -> str:
-    """Leave out what differs from run to run."""
-    return _PASSING.sub("", failure)
 
 
 def _leave_out(red: RedTests, apart: Collection[str]) -> RedTests:
@@ -362,11 +378,11 @@ def _match_tests(
 
 async def _run_tests(
     check: Check, tests: frozenset[str], patches: Sequence[Patch], run: Run, world: World
-) -> dict[str, frozenset[str]]:
-    """Run the files of these tests; return by file those that pass."""
+) -> dict[str, WitnessRun]:
+    """Run the files of these tests; return what each did."""
     async with world.trees.open_tree(run.landing.tip) as tree:
         paths = list(_group_tests(tests, tree))
-    return {path: (await run_test_file(check, path, patches, run, world)).passed for path in paths}
+    return {path: await run_test_file(check, path, patches, run, world) for path in paths}
 
 
 async def _drop_green(
@@ -374,8 +390,8 @@ async def _drop_green(
 ) -> dict[int, RedTests]:
     """Drop the tests that pass since commits of this run."""
     tests = frozenset(test for each in red.values() for test in each.tests)
-    green = await _run_tests(check, tests, [], run, world) if tests else {}
+    ran = await _run_tests(check, tests, [], run, world) if tests else {}
+    green = [each.passed for each in ran.values()]
     return {
-        number: RedTests(each.tests.difference(*green.values()), each.direct)
-        for number, each in red.items()
+        number: RedTests(each.tests.difference(*green), each.direct) for number, each in red.items()
     }
