@@ -207,7 +207,7 @@ def test_rounds_and_thresholds_out_of_range_are_refused(house, path, wanted, why
 @pytest.mark.parametrize(
     ("issues", "issue_ids", "status", "why"),
     [
-        ([], ["nothing"], 404, "no issue is called"),
+        ([], ["nothing"], 400, "no issue is called"),
         ([OWN, OWN], [], 422, "two issues have this id"),
         ([OWN, {**OWN, "issue_id": "b"}], [], 422, "two issues have the code"),
         ([{**OWN, "issue_code": "F002"}, {**OWN, "issue_id": "b", "issue_code": ""}], [], 422, ""),
