@@ -73,6 +73,23 @@ class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     labels: tuple[str, ...] = ("tech-debt",)
 
 
+class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Where the results of a run are copied when it ends: reports, plans, transcripts, evidence."""
+
+    to: str = ""
+    """`s3://BUCKET/PREFIX` (needs the extra `s3`), or a folder. Default: nowhere else than the
+    state folder.
+    """
+    days: Annotated[float, Meta(ge=0)] = 10
+    """How long they are kept there; `punchlist clean` and the server remove what is older."""
+    local: bool = True
+    """Whether plans, transcripts and evidence stay in the state folder, too, once they are kept."""
+    endpoint: str = ""
+    """The address of an S3 server that is not Amazon's. Region and credentials come from the
+    variables AWS_*.
+    """
+
+
 class ProtectSettings(Protected, frozen=True):
     """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses
     folders. A slash in front holds a pattern to the root.
@@ -120,6 +137,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     limits: LimitSettings = LimitSettings()
     protect: ProtectSettings = ProtectSettings()
     track: TrackSettings = TrackSettings()
+    keep: KeepSettings = KeepSettings()
     agents: AgentsSettings = AgentsSettings()
     agent: dict[str, AgentSettings] = {}
     """How single agents are started, by name."""

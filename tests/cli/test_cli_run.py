@@ -151,9 +151,11 @@ def test_fix_takes_the_items_of_an_earlier_review(punchlist, cart):
 
 def test_fix_takes_single_items_of_an_earlier_review_and_nothing_else(punchlist, tmp_path):
     script, settings = tmp_path / "script.json", tmp_path / "settings.toml"
-    edit = {"path": "cart.py", "replace": "== None", "with": "is None"}
-    work = {"role": "fixer", "fixes": [{"edits": [edit], "outcome": {"outcome": "fixed"}}]}
-    script.write_text(json.dumps({"lines": [work]}))
+    said = {"outcome": {"outcome": "fixed"}}
+    texts = ("is None and undefined_name", "is None")
+    edits = [{"path": "cart.py", "replace": "== None", "with": text} for text in texts]
+    work = [{"role": "fixer", "fixes": [{"edits": [edit], **said}]} for edit in edits]
+    script.write_text(json.dumps({"lines": [{**work[0], "times": 1}, work[1]]}))
     agent = f'[agent.robot]\nkind = "scripted"\nscript = "{script}"\n'
     settings.write_text(f'analyzers.enabled = ["ruff"]\n{agent}')
     punchlist.env["PUNCHLIST_CONFIG"] = str(settings)
@@ -167,6 +169,8 @@ def test_fix_takes_single_items_of_an_earlier_review_and_nothing_else(punchlist,
     report = punchlist.json(*chosen, "--agent", "robot")["report"]
     assert [item["fingerprint"] for item in report["items"]] == [wanted["fingerprint"]]
     assert report["items"][0]["issue_id"].endswith(f"/{wanted['number']}")
+    tried = [attempt["why"] for attempt in report["items"][0]["attempts"]]
+    assert any("brings about F821" in why for why in tried), "what a fix does is looked at"
     assert [each["reviewer"] for each in report["reviewers"]] == ["file:issues.json"]
 
 

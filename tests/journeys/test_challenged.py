@@ -7,6 +7,7 @@ from watching import Watch
 from workbench import FAULTS, fix, fixer, review, scores
 
 from needs import rarely
+from punchlist.adapters.agents.scripted.agent import read_calls
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.start.prepare import prepare_run
@@ -153,9 +154,10 @@ def test_what_shares_a_file_is_one_step_after_the_other_and_the_rest_side_by_sid
 def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
     bench.play(
         review("mean"),
+        question("F001"),
         READY,
-        PLANS,
-        fixer(fix("mean"), round=1),
+        {**PLANS, "answer": {"issues": [todo("F001", "guard it")]}, "session": "plan"},
+        fixer(fix("mean"), round=1, session="work", prompt="Return None"),
         fixer(fix("mean"), prompt="worth 70"),
         scores(F001=70, times=1),
         scores(F001=95),
@@ -163,9 +165,16 @@ def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
     )
     watch = Watch()
     bench.run("challenged", watch=watch)
+    bench.answer({"F001-q1": "Return None"})
     run = bench.answer("a")
     item = run.items[1]
     assert item.status is Status.FIXED
+    calls = read_calls(bench.folder / "calls.jsonl")
+    talk = dict.fromkeys((call.role, call.session) for call in calls if call.agent == "robot")
+    assert [each for each in talk if each[0] in ("clarifier", "planner", "fixer")] == [
+        ("clarifier", ""), ("clarifier", "talk"), ("planner", "talk"), ("fixer", "plan"),
+        ("fixer", "work"),
+    ], "one conversation from the first question to the re-fix"  # fmt: skip
     assert [attempt.fact for attempt in item.attempts] == [
         Fact.SAID_FIXED, Fact.REJECTED, Fact.SAID_FIXED, Fact.COMMITTED,
     ]  # fmt: skip

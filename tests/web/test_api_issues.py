@@ -1,5 +1,8 @@
 """The issues of a fix session are those the client chose, under the client's own names."""
 
+import os
+import time
+
 import pytest
 
 pytest.importorskip("litestar")
@@ -37,13 +40,33 @@ def named(events, name):
     return [event.data for event in events if event.name == name]
 
 
-def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site):
+def add_remote(repo, folder):
+    """A remote that has the main branch; returns the commit that is checked out."""
+    repo.git("init", "--quiet", "--bare", str(folder))
+    repo.git("remote", "add", "origin", str(folder))
+    repo.git("push", "--quiet", "origin", "main")
+    return repo.head
+
+
+def write_old(path):
+    """A file that was written eleven days ago."""
+    path.parent.mkdir(parents=True)
+    path.touch()
+    os.utime(path, times=(time.time() - 11 * 86400,) * 2)
+    return path
+
+
+def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site, tmp_path):
     first = review(*FAULTS, times=1)
     first["answer"]["findings"] += OTHERS
     bench.play(
         first, READY, PLANS, fixer(fix("page", confidence=80), say=["thinking"]), scores(F001=95)
     )
-    site.start("--set", "threshold=95", *QUICK)
+    head, kept = add_remote(bench.repo, tmp_path / "remote.git"), tmp_path / "kept"
+    old = write_old(kept / "261101-aaaaaa" / "report.md")
+    site.start(
+        "--set", "threshold=95", "--set", f"keep.to={kept}", "--set", "keep.local=false", *QUICK
+    )
     repository = site.register(bench.repo.root)
     with site.client("run") as client:
         body = {"repository_id": repository, "workflow": "review"}
@@ -78,6 +101,12 @@ def test_a_session_over_one_issue_of_eleven_touches_one_item(bench, site):
     (said,) = [data for data in named(events, "fix_issue_streaming") if data["text"] == "thinking"]
     assert (said["issue_id"], said["issue_code"]) == (wanted["id"], "F001")
     assert events[0].data["issue_ids"] == [wanted["id"]]
+    assert bench.repo.head == head
+    assert bench.repo.git("ls-remote", "--heads", "origin").endswith("refs/heads/main")
+    assert "punchlist/" not in bench.repo.git("ls-remote", "origin"), "the user pushes"
+    assert (kept / session / "plan" / "fix_todo_F001.json").is_file()
+    assert not (site.home / "runs" / session / "plan").exists(), "nothing is left over here"
+    assert not old.exists(), "the server removes what was kept for ten days"
 
 
 OWN = {
@@ -136,7 +165,7 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
         report = client.get(f"/api/runs/{said['session_id']}/reports/json").json()
     for name in ("fix_step_started", "fix_step_completed", "fix_challenger_evaluating"):
         (data,) = named(events, name)
-        assert (list(data["issues"]), data["issue_ids"]) == (["BE-001"], {"BE-001": "7f0e-page"})
+        assert (list(data["issues"]), data["issue_ids"]) == (["BE-001"], ["7f0e-page"])
     for name in ("fix_challenger_result", "fix_session_completed"):
         (data,) = named(events, name)
         mine = data["issues"]["BE-001"]
@@ -147,6 +176,9 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
         "off by one",
     )
     assert end["issues"]["BE-001"]["status"] == "fixed"
+    (commit,) = end["commits"]
+    message = bench.repo.git("show", "--no-patch", "--format=%B", commit)
+    assert "Punchlist-Issues: BE-001\n" in message
     assert part["confidence"] is report["items"][0]["confidence"] is None, "it said nothing of it"
     for item in (part, report["items"][0]):
         assert (item["issue_id"], item["issue_code"]) == ("7f0e-page", "BE-001"), item
@@ -175,7 +207,7 @@ def test_rounds_and_thresholds_out_of_range_are_refused(house, path, wanted, why
 @pytest.mark.parametrize(
     ("issues", "issue_ids", "status", "why"),
     [
-        ([], ["nothing"], 404, "no issue is called"),
+        ([], ["nothing"], 400, "no issue is called"),
         ([OWN, OWN], [], 422, "two issues have this id"),
         ([OWN, {**OWN, "issue_id": "b"}], [], 422, "two issues have the code"),
         ([{**OWN, "issue_code": "F002"}, {**OWN, "issue_id": "b", "issue_code": ""}], [], 422, ""),

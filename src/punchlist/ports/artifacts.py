@@ -1,5 +1,6 @@
 """The ports to files of a run and to cached measurements."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 
@@ -11,6 +12,10 @@ class Artifacts(Protocol):
         ...
 
     def read(self, name: str) -> bytes | None: ...
+
+    def list_sizes(self) -> Mapping[str, int]:
+        """Return the size of each file by name, but for what only the run's process may read."""
+        ...
 
 
 class Cache(Protocol):

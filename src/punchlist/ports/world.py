@@ -14,6 +14,7 @@ from punchlist.ports.checks import CheckRunner
 from punchlist.ports.compare import Comparer
 from punchlist.ports.fixer import Fixer
 from punchlist.ports.repository import Repository
+from punchlist.ports.results import ResultStore
 from punchlist.ports.roles import Crew
 from punchlist.ports.tracker import Tracker
 from punchlist.ports.tree import Tree, Trees
@@ -65,5 +66,7 @@ class World:
     """Whether an agent's answer under this label is kept from before a kill."""
     forget_answer: Callable[[str], None] = _ignore
     """Forget the stored answer under a label, so that the agent is asked again."""
+    results: ResultStore | None = None
+    """Where the results of the run are kept, besides its own folder."""
     collect_cut_calls: Callable[[], Usage] = Usage
     """Return, once, what agents' calls used that were cancelled or killed."""

@@ -7,13 +7,15 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.errors import ToolError
+from punchlist.errors import StoreError, ToolError
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.item.item import ENDED, Fact, Item, Move, Status, reading_order
 from punchlist.model.ledger.earlier_runs import Debt
-from punchlist.model.ledger.events import Filed, Reported, Surveyed
+from punchlist.model.ledger.events import Filed, Kept, Reported, Surveyed
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
+from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.results import ResultStore
 from punchlist.ports.world import World
 from punchlist.steps.support.analyze import Analyze, run_analyzer
 from punchlist.steps.support.item_matching import Sort, sort_findings
@@ -54,6 +56,10 @@ class Survey(Struct, frozen=True):
     """Find the program files that no reviewer looked at."""
 
 
+class Keep(Struct, frozen=True):
+    """Copy the run's files to the store that the settings name."""
+
+
 def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     """Return one action at a time: first a last look at the tip by the analyzers that reported what
     is left, then findings that are not yet items, then filing, debts, the survey, reports.
@@ -80,6 +86,8 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
     if not run.started.issue_ids:  # chosen issues are worked on: nothing is under review
         actions.append(Action("survey", Survey(), "files without a reviewer are listed"))
     actions.append(Action("report", WriteReports(), "reports are written"))
+    if to := run.started.keep:
+        actions.append(Action("keep", Keep(), f"results are copied to {to}"))
     return select_pending(run, *actions)[:1]
 
 
@@ -160,6 +168,31 @@ async def write_reports(task: WriteReports, run: Run, world: World) -> Reported:
     return Reported(artifacts=written, listed=listed)
 
 
+async def keep_results(task: Keep, run: Run, world: World) -> Kept:
+    """Copy the run's files, and see that they are there."""
+    store, artifacts = world.results, world.artifacts
+    if store is None:
+        return Kept(to=run.started.keep, failed="the settings do not name it any more")
+    try:
+        names = await asyncio.to_thread(_copy_files, run.id, artifacts, store)
+        there = await asyncio.to_thread(store.list_names, run.id)
+    except StoreError as error:
+        return Kept(to=store.where, failed=str(error))
+    missing = sorted(names - there)
+    failed = f"{len(missing)} files are not there, {missing[0]} for one" if missing else ""
+    return Kept(to=store.where, files=len(names) - len(missing), failed=failed)
+
+
+def _copy_files(run: str, artifacts: Artifacts, store: ResultStore) -> set[str]:
+    contents = ((name, artifacts.read(name)) for name in artifacts.list_sizes())
+    copied = set()
+    for name, content in contents:
+        if content is not None:
+            store.put(run, name, content)
+            copied.add(name)
+    return copied
+
+
 VERB = Verb(
     "unresolved items are filed, and reports are written",
     Options,
@@ -171,6 +204,7 @@ VERB = Verb(
         Settle: settle_debts,
         Survey: survey_files,
         WriteReports: write_reports,
+        Keep: keep_results,
     },
     last=True,
 )

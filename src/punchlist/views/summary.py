@@ -225,6 +225,8 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     if run.landing.unheard:
         yield Gap("check", "The pre-commit hook was not run", run.landing.unheard)
     yield from _unfiled_items(run)
+    if (copy := run.filing.kept) and copy.failed:
+        yield Gap("trouble", f"The results could not be kept at {copy.to}", copy.failed)
     yield from _skipped_reviewers(run)
     for each in run.reviewing.refused:
         what = f"An entry of {each.source} was not understood: {each.raw[:_RAW]}"

@@ -43,9 +43,11 @@ def build_application(app: WebSession, entrance: Sessions) -> Litestar:
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         going = asyncio.create_task(app.resume_left(app.left))
+        cleaning = asyncio.create_task(app.clean_results())
         preparing = asyncio.create_task(asyncio.to_thread(load_templates))
         yield
         going.cancel()
+        cleaning.cancel()
         await preparing
         await app.close()
 

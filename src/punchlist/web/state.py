@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.app.access import Role
+from punchlist.app.after.kept_results import remove_kept
 from punchlist.app.drive.background import AgentOutput
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import ThreadedDriver
@@ -21,6 +22,7 @@ from punchlist.app.session import Session
 from punchlist.app.start.findings_files import keep_findings
 from punchlist.app.start.request import Request
 from punchlist.app.workspace import Workspace
+from punchlist.errors import PunchlistError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
@@ -42,6 +44,8 @@ _CLOSING = 20.0
 _AT_ONCE = 4
 _STOPPING = 10.0
 """Seconds that a request waits for a run to stop."""
+_CLEANING = 6 * 3600.0
+"""Seconds between two looks for results that were kept long enough."""
 _RUN = re.compile(RUN_ID)
 
 
@@ -95,6 +99,17 @@ class WebSession(Workspace[ThreadedDriver]):
         for each, error in zip(runs, results, strict=True):
             if error is not None:
                 _log.error("run %s does not go on: %s", each.run, error)
+
+    async def clean_results(self) -> None:
+        """Remove results that were kept long enough, now and every few hours."""
+        while True:
+            try:
+                keep = load_settings(None, self.options.flags).settings.keep
+                for line in await remove_kept(keep):
+                    _log.warning("%s", line)
+            except PunchlistError as error:
+                _log.warning("old results were not removed: %s", error)
+            await asyncio.sleep(_CLEANING)
 
     def find_repository(self, identifier: str) -> RepositoryEntry:
         found = self.repositories.find(identifier)

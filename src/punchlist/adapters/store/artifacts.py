@@ -1,5 +1,6 @@
 """Evidence and reports of one run, as files in its folder."""
 
+import os
 from pathlib import Path, PurePosixPath
 
 from punchlist.adapters.store.atomic_write import store_file
@@ -7,6 +8,8 @@ from punchlist.adapters.store.errors import convert_errors
 from punchlist.errors import StoreError
 
 _LONGEST_NAME = 200
+_PRIVATE = frozenset({"agents", "lock", "stop"})
+"""Not for others: agents' own homes may hold their logins."""
 
 
 class FolderArtifacts:
@@ -28,6 +31,19 @@ class FolderArtifacts:
                 return path.read_bytes()
             except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
                 return None
+
+    def list_sizes(self) -> dict[str, int]:
+        """Return the size of each file by name, but for agents' homes and locks."""
+        found = {}
+        for below, folders, files in os.walk(self._folder):
+            here = Path(below)
+            if here == self._folder:
+                folders[:] = [name for name in folders if name not in _PRIVATE]
+            for path in (here / name for name in files if not name.startswith(".")):
+                name = path.relative_to(self._folder).as_posix()
+                if name not in _PRIVATE and not path.is_symlink() and path.is_file():
+                    found[name] = path.stat().st_size
+        return dict(sorted(found.items()))
 
     def _resolve_name(self, name: str) -> Path:
         parts = name.split("/")

@@ -10,8 +10,10 @@ from pathlib import Path
 from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.store.lease import find_holder
+from punchlist.app.after.kept_results import remove_kept
 from punchlist.app.session import Session
 from punchlist.app.start.environment import FOLDER
+from punchlist.app.start.findings_files import REQUESTS
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.settings import run_folder
@@ -23,6 +25,12 @@ def remove_reports(home: Path, rows: Iterable[RunRow], before: float) -> list[st
     ended = (row.id for row in rows if row.outcome and row.ended_at < before)
     unused = (run for run in ended if find_holder(home, run) is None)
     return [run for run in unused if remove_folder(run_folder(home, run))]
+
+
+def remove_requests(home: Path, before: float) -> int:
+    """Delete findings that clients sent before that time (runs have copies); return how many."""
+    folders = [folder for folder in (home / REQUESTS).glob("*") if folder.is_dir()]
+    return sum(remove_folder(each) for each in folders if each.stat().st_mtime < before)
 
 
 def remove_orphans(home: Path, rows: Sequence[RunRow]) -> Iterator[str]:
@@ -71,7 +79,8 @@ async def clean_state(
 ) -> list[str]:
     """Delete work trees that no run needs, reports of runs that ended so many days ago, data of
     deleted repositories, and the environments made here; with `refuted` forget which fixes broke
-    tests. Return what was done, a line each.
+    tests. Results in the store of the settings go when they are old enough. Return what was done,
+    a line each.
     """
     said = []
     if session.checkout is not None:
@@ -83,6 +92,8 @@ async def clean_state(
         if gone := remove_reports(session.home, session.runs(), before):
             runs = pluralize(len(gone), "run")
             said.append(f"removed the reports of {runs}: {', '.join(gone)}")
+        if count := remove_requests(session.home, before):
+            said.append(f"removed {pluralize(count, 'file')} of findings that clients had sent")
     if refuted and (count := session.store.forget(PREFIX)):
         said.append(f"forgot {pluralize(count, 'refuted fix', 'refuted fixes')}")
     if environments:
@@ -92,7 +103,7 @@ async def clean_state(
     if everywhere:
         orphans = remove_orphans(session.home, session.store.runs())
         said += [f"removed what was kept of {orphan}, which is gone" for orphan in orphans]
-    return said
+    return [*said, *await remove_kept(session.settings().settings.keep)]
 
 
 async def drop_repository(session: Session) -> None:

@@ -1,6 +1,8 @@
 """Drive a run to its end, a question or a limit; resume one that stopped."""
 
+import shutil
 import time
+from pathlib import Path
 
 from punchlist._version import __version__
 from punchlist.adapters.git.workshop import Workshop
@@ -47,7 +49,22 @@ async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Wat
     folder = run_folder(session.home, run.id)
     hear, own = watcher.handle_output, session.own_agents
     world = wiring.build_world(workshop, run, started, store, folder, hear, own_agents=own)
-    limits = decode_settings(started.settings).settings.limits
+    settings = decode_settings(started.settings).settings
+    limits = settings.limits
     allowed = Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width)
     engine = Engine(workflow, world, store, allowed, watcher)
-    return remove_agent_homes(await drive_until_stopped(folder, engine.drive, run), folder)
+    run = await drive_until_stopped(folder, engine.drive, run)
+    if not settings.keep.local:
+        _remove_kept_files(run, folder)
+    return remove_agent_homes(run, folder)
+
+
+def _remove_kept_files(run: Run, folder: Path) -> None:
+    """Delete plans, transcripts and evidence of a run that has ended and whose files are kept
+    elsewhere; its reports stay.
+    """
+    copy = run.filing.kept
+    if run.ended and copy is not None and not copy.failed:
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)

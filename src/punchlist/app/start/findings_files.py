@@ -17,6 +17,8 @@ from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
 from punchlist.settings import run_folder
 
+REQUESTS = "requests/findings"
+"""The folder of findings that clients send."""
 SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 
 
@@ -25,7 +27,7 @@ def keep_findings(home: Path, name: str, content: bytes, key: bytes = b"") -> st
     Raise UsageError for an unknown format.
     """
     digest = sha256(key + content).hexdigest()[:24]
-    path = write_state(home, f"requests/findings/{digest}/{name}", content)
+    path = write_state(home, f"{REQUESTS}/{digest}/{name}", content)
     FindingsDocument.open(path)
     return str(path)
 

@@ -19,6 +19,7 @@ from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
 from punchlist.app.start.chosen_workflow import choose_workflow
 from punchlist.app.start.environment import add_lacking, find_place
 from punchlist.app.start.request import Prepared, Request
+from punchlist.app.start.results import check_keep_settings
 from punchlist.app.start.role_assignment import (
     check_agent_settings,
     find_outside,
@@ -49,6 +50,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     loaded = load_settings(text if trusted else None, session.flags)
     settings = loaded.settings
     check_tracker_settings(loaded)
+    check_keep_settings(loaded)
     check_agent_settings(loaded)
     found = await find_checks(workshop, scope.base, loaded, head=scope.head, given=request.checks)
     checks = await _name_check_files(found.checks, workshop, scope.base)

@@ -96,6 +96,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             commits=self.loaded.settings.commits,
             issue_ids=self.issue_ids,
             judges=self.judges,
+            keep=self.loaded.settings.keep.to,
             rounds=self.rounds,
             threshold=self.threshold,
             commit_subject=self.loaded.settings.commit_subject,

@@ -24,6 +24,7 @@ from punchlist.adapters.reports import WRITTEN
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.start.agents import Hear, RunAgents
+from punchlist.app.start.results import make_results
 from punchlist.app.start.tracker import make_tracker
 from punchlist.model.checks.protected import protect_files
 from punchlist.model.ledger.events import Started
@@ -73,6 +74,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         checks=LocalCheckRunner(checkout, hidden=hidden, protected=protected),
         tracker=make_tracker(loaded, workshop),
         artifacts=artifacts,
+        results=make_results(settings.keep),
         cache=store,
         reports=WRITTEN,
         protected=protected,

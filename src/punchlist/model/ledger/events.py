@@ -69,6 +69,8 @@ class Started(Event, frozen=True, kw_only=True):
     """The issues that a client chose: they are the items of this run, and nothing is reviewed."""
     judges: tuple[str, ...] = ()
     """Analyzers that look only at fixes, because the items were chosen."""
+    keep: str = ""
+    """Where the results are copied when the run ends, if anywhere."""
     rounds: int | None = None
     """How many rounds at most the user asked for, 0 for no fixes; None: as the workflow says."""
     threshold: int | None = None
@@ -364,6 +366,14 @@ class Reported(Event, frozen=True, kw_only=True):
     """Findings documents in the user's checkout, by their path from its root."""
 
 
+class Kept(Event, frozen=True, kw_only=True):
+    """The run's files were copied to a store; `failed`: why some are not there."""
+
+    to: str
+    files: int = 0
+    failed: str = ""
+
+
 class Dismissed(Event, frozen=True, kw_only=True):
     """A user dismissed items (as moves); later runs know the `fingerprints`, unless `revoked`."""
 
@@ -450,7 +460,7 @@ class Ended(Event, frozen=True, kw_only=True):
 WorkEvent = (
     Reviewed | Clarified | Reproduced | Consolidated | Planned | Attempted | Baselined | Rechecked
     | Examined | Challenged | Tried | Verified | Committed | Published | Filed | Surveyed
-    | Reported
+    | Reported | Kept
 )  # fmt: skip
 """What is done about findings."""
 ControlEvent = (

@@ -68,6 +68,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             placed = tuple(dict.fromkeys((*run.filing.placed, *event.placed)))
             filing = replace(run.filing, artifacts=artifacts, listed=event.listed, placed=placed)
             return replace(run, filing=filing)
+        case ev.Kept():
+            return replace(run, filing=replace(run.filing, kept=event))
         case _:
             assert_never(event)
 

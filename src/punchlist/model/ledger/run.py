@@ -192,6 +192,8 @@ class FilingRecord(Struct, frozen=True, kw_only=True):
     listed: tuple[int, ...] = ()
     placed: tuple[str, ...] = ()
     """Findings documents in the user's checkout."""
+    kept: ev.Kept | None = None
+    """The copy of the run's files in another store, if there is one."""
 
 
 class Conversation(Struct, frozen=True, kw_only=True):

@@ -83,6 +83,12 @@ def _describe_survey(event: ev.Surveyed) -> _Line:
     return _Line(f"no reviewer looked at these files: {files}", Tone.BAD)
 
 
+def _describe_copy(event: ev.Kept) -> _Line:
+    if event.failed:
+        return _Line(f"the results could not be kept at {event.to}", Tone.BAD, event.failed)
+    return _Line(f"{pluralize(event.files, 'file')} kept at {event.to}")
+
+
 def _describe_questions(event: ev.Clarified) -> _Line:
     if event.failed:
         return _Line(f"{event.agent or 'the clarifier'} failed", Tone.BAD, event.failed)
@@ -251,6 +257,7 @@ _LINES: dict[type[ev.Event], tuple[str, Callable[[Any], _Line]]] = {
     ev.Published: ("publish", _describe_branch),
     ev.Filed: ("file", _describe_filing),
     ev.Surveyed: ("survey", _describe_survey),
+    ev.Kept: ("keep", _describe_copy),
     ev.Dismissed: ("dismiss", _describe_dismissal),
     ev.Failed: ("trouble", lambda event: _Line("an action failed", Tone.BAD, event.reason)),
     ev.RoundEnded: ("round", _describe_round),

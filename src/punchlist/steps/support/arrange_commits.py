@@ -14,6 +14,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.line_regions import find_regions, join_changes
 from punchlist.ports.repository import MadeCommit, RegionDraft, Repository
 from punchlist.views.item_words import describe_proof
+from punchlist.views.plans.plan_forms import issue_code
 from punchlist.views.safe_text import safe_text
 
 _SUBJECT = 72
@@ -119,11 +120,17 @@ def make_subject(run: Run, title: str, round_: int, numbers: Sequence[int]) -> s
 
 
 def render_trailers(run: Run, numbers: Sequence[int]) -> str:
-    """Render the trailers of a commit: the run, the items, and the story if there is one."""
+    """Render the trailers of a commit: the story if there is one, the run, the codes of chosen
+    issues, and the items.
+    """
     story = run.started.story
     named = [f"Story: {one_line(f'{story.id} {story.title}')}"] if story.id else []
+    chosen = [issue_code(run, number) for number in numbers if run.started.issue_ids]
+    issues = [f"Punchlist-Issues: {', '.join(chosen)}"] if chosen else []
     items = ", ".join(map(str, numbers))
-    return "\n".join((*named, f"Punchlist-Run: {run.id}", f"Punchlist-Items: {items}\n"))
+    return "\n".join(
+        (*named, f"Punchlist-Run: {run.id}", *issues, f"Punchlist-Items: {items}\n")
+    )
 
 
 def _group_subject(landed: Sequence[Landed], count: int, titles: Mapping[int, str]) -> str:

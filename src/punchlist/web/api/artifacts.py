@@ -1,28 +1,17 @@
 """Files of a run that clients may read: all in its folder but agents' homes and locks."""
 
-import os
 from pathlib import Path
 
+from punchlist.app.state_folder import list_run_files
 from punchlist.settings import run_folder
 from punchlist.web.schemas import ArtifactLine
 
-_PRIVATE = frozenset({"agents", "lock", "stop"})
-"""Agents' own homes may hold their logins."""
 _LARGEST = 32 * 1024 * 1024
 
 
 def list_artifacts(home: Path, run: str) -> tuple[ArtifactLine, ...]:
-    folder = run_folder(home, run)
-    found = []
-    for below, folders, files in os.walk(folder):
-        here = Path(below)
-        if here == folder:
-            folders[:] = [name for name in folders if name not in _PRIVATE]
-        for path in (here / name for name in files if not name.startswith(".")):
-            name = path.relative_to(folder).as_posix()
-            if name not in _PRIVATE and not path.is_symlink() and path.is_file():
-                found.append(ArtifactLine(name, path.stat().st_size))
-    return tuple(sorted(found, key=lambda each: each.name))
+    sizes = list_run_files(home, run)
+    return tuple(ArtifactLine(name, size) for name, size in sizes.items())
 
 
 def read_artifact(home: Path, run: str, name: str) -> bytes | None:

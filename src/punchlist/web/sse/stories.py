@@ -80,10 +80,12 @@ def _event(run: Run, name: str, **data: Any) -> FixEvent:
 
 
 def name_issues(run: Run, numbers: Iterable[int]) -> dict[str, Any]:
-    """Return the codes of these items, and their ids by code."""
-    known = sorted(number for number in numbers if number in run.items)
-    ids = {issue_code(run, number): issue_id(run, number) for number in known}
-    return {"issues": list(ids), "issue_ids": ids}
+    """Return the codes of these items, and their ids in the same order."""
+    known = [number for number in numbers if number in run.items]
+    return {
+        "issues": [issue_code(run, number) for number in known],
+        "issue_ids": [issue_id(run, number) for number in known],
+    }
 
 
 def _name_issue(run: Run, number: int) -> dict[str, Any]:
@@ -98,12 +100,13 @@ def name_output(run: Run, label: str) -> dict[str, Any]:
     batch = run.work.batches.get(int(call[1])) if call else None
     numbers = batch.items if batch else [item.number for item in run.left]
     named = name_issues(run, numbers)
-    ((code, id_),) = named["issue_ids"].items() if len(named["issues"]) == 1 else (("", ""),)
-    return {"issue_code": code, "issue_id": id_, **named}
+    one = _name_issue(run, numbers[0]) if len(numbers) == 1 else {"issue_id": "", "issue_code": ""}
+    return {**one, **named}
 
 
 def make_error(run: Run, reason: str, message: str, next_: str) -> FixEvent:
-    return _event(run, ERROR, code=reason, message=message, next=next_)
+    ids = run.started.issue_ids
+    return _event(run, ERROR, code=reason, message=message, next=next_, issue_ids=ids)
 
 
 def _end_verb(progress: FixProgress, run: Run, verb: str) -> Step:
@@ -114,7 +117,7 @@ def _end_verb(progress: FixProgress, run: Run, verb: str) -> Step:
         return _advance_steps(replace(progress, tried=everything), run)
     waiting = run.find_items(Status.CLAIMED)
     if verb == "verify" and "challenger" in run.started.crew and waiting:
-        named = name_issues(run, (item.number for item in waiting))
+        named = name_issues(run, sorted(item.number for item in waiting))
         round_ = run.position.round
         return progress, [_event(run, "fix_challenger_evaluating", round=round_, **named)]
     return progress, []

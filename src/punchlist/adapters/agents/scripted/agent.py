@@ -27,13 +27,16 @@ from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 
 
 class ScriptedCall(Struct, frozen=True):
-    """Log entry of one finished ask; `line` counts from 0, -1 if no line matched."""
+    """Log entry of one finished ask; `line` counts from 0, -1 if no line matched. `session`: the
+    conversation that was gone on with, if one was.
+    """
 
     agent: str
     role: str
     label: str
     line: int
     failed: str = ""
+    session: str = ""
 
 
 class ScriptedAgent:
@@ -104,7 +107,7 @@ class ScriptedAgent:
                 meter.add(Measured(key="", usage=used), lambda total: total)
             reply = await self._try_line(number, ask, hear)
         if self._log:
-            call = ScriptedCall(self.name, ask.role, ask.label, number, reply.failed)
+            call = ScriptedCall(self.name, ask.role, ask.label, number, reply.failed, ask.session)
             _append_call(self._log, call)
         seconds = time.monotonic() - began
         return replace(reply, usage=replace(_mark_unpriced(reply.usage), seconds=seconds))

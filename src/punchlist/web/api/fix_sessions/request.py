@@ -91,7 +91,7 @@ def _parse_item(name: str) -> tuple[str, int]:
     found = _ITEM.fullmatch(name)
     if found is None:
         raise Refused(
-            404,
+            400,
             f"no issue is called {name!r}",
             "name an item as RUN/NUMBER (GET /api/runs/RUN/items), or hand the issue over in"
             " `issues`",

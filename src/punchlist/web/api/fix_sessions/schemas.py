@@ -22,7 +22,7 @@ class GivenIssue(Body, frozen=True, kw_only=True):
     """
 
     issue_id: IssueId
-    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    title: Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")]
     issue_code: Annotated[str, Meta(pattern=f"^({CODE})?$")] = ""
     category: Annotated[str, Meta(max_length=200)] = ""
     severity: Annotated[str, Meta(max_length=40)] = ""

@@ -10,7 +10,7 @@ from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.views.html_view import Code, Row, excerpt_lines, group_items
-from punchlist.views.plans.plan_forms import item_code
+from punchlist.views.plans.plan_forms import issue_code
 from punchlist.views.report_document import CheckPart, list_checks
 from punchlist.web.api.artifacts import list_artifacts
 from punchlist.web.api.read import Number
@@ -49,7 +49,7 @@ def build_view(run: Run, number: int, *, driven: bool) -> ItemView:
     before, after = find_neighbours(run, item)
     return ItemView(
         row=group.rows[0],
-        code=item_code(number),
+        code=issue_code(run, number),
         status=item.status,
         in_scope=item.in_scope,
         excerpt=Code(lead.spot.path, tuple(excerpt_lines(lead))) if lead else None,

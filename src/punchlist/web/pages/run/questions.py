@@ -7,7 +7,7 @@ from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
-from punchlist.views.plans.plan_forms import item_code
+from punchlist.views.plans.plan_forms import issue_code
 
 FIELD = "answer-"
 """Beginning of the names of form fields with answers."""
@@ -82,7 +82,7 @@ def _build_question(run: Run, doubt: Doubt) -> QuestionView:
         question=doubt.question,
         context=doubt.context,
         number=doubt.item,
-        code=item_code(doubt.item),
+        code=issue_code(run, doubt.item) if item else "",
         title=item.lead.title if item else "",
         where=format_place(item.lead) if item else "",
     )
@@ -98,7 +98,7 @@ def _list_plan(run: Run) -> tuple[PlannedItem, ...]:
     return tuple(
         PlannedItem(
             number=number,
-            code=item_code(number),
+            code=issue_code(run, number),
             title=run.items[number].lead.title,
             todo=run.by_item.todos.get(number),
         )

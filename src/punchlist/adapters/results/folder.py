@@ -1,0 +1,37 @@
+"""Results of runs as files in a folder."""
+
+import re
+import shutil
+from pathlib import Path
+
+from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.adapters.store.errors import convert_errors
+
+RUN = re.compile(r"\d{6}-[0-9a-f]{6}")
+"""The id of a run. What is called otherwise is not punchlist's, and is left alone."""
+
+
+class FolderResults:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.where = str(folder)
+
+    def put(self, run: str, name: str, content: bytes) -> None:
+        FolderArtifacts(self._folder / run).write(name, content)
+
+    def list_names(self, run: str) -> frozenset[str]:
+        return frozenset(FolderArtifacts(self._folder / run).list_sizes())
+
+    def list_runs(self) -> dict[str, float]:
+        found = {}
+        with convert_errors(self._folder, "read"):
+            folders = self._folder.iterdir() if self._folder.is_dir() else ()
+            for folder in folders:
+                if RUN.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+                    files = (path.stat().st_mtime for path in folder.rglob("*") if path.is_file())
+                    found[folder.name] = max(files, default=folder.stat().st_mtime)
+        return found
+
+    def remove(self, run: str) -> None:
+        with convert_errors(self._folder / run, "removed"):
+            shutil.rmtree(self._folder / run)
