@@ -67,3 +67,15 @@ def test_a_dry_run_says_what_it_would_start_and_writes_no_document(repo, tmp_pat
     assert not (tmp_path / "calls.jsonl").exists()
     assert not list((tmp_path / "state").rglob("*findings*"))
     assert command.json("list") == []
+
+
+def test_what_a_workflow_does_not_do_is_said(repo, tmp_path, make_punchlist):
+    command = play(repo, tmp_path, make_punchlist)
+    wanted = ("--documents", "docs/progress", "--set", "coverage=80", "--dry-run")
+    notes = command.json("run", "--workflow", "review", *wanted)["notes"]
+    assert "test coverage is not measured: review runs no checks" in notes
+    assert "docs/progress gets no findings document: review writes none" in notes
+    refused = command("run", "--workflow", "converge", "--documents", "../out", "--dry-run")
+    assert (refused.returncode, "leads out of the repository" in refused.stderr) == (2, True)
+    alone = command("run", "--title", "Cart totals", "--dry-run")
+    assert (alone.returncode, "--story 2.3" in alone.stderr) == (2, True)

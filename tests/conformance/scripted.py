@@ -212,6 +212,8 @@ class Watch:
 class Bench:
     """One repository in memory, and the runs on it."""
 
+    coverage = 0.0
+
     def __init__(self, folder: Path, files: dict[str, str]) -> None:
         self.folder = folder
         self.git = MemoryGit(files)
@@ -222,7 +224,6 @@ class Bench:
         self.fixer = EditFixer(SUPPRESSIONS)
         self.checks = (CHECK,)
         self.allowed = True
-        self.coverage = 0.0
         self.tracker = FilesTracker(folder / "issues")
         self.limits = Limits()
         self.protected = Settings().protected

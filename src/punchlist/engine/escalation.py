@@ -41,8 +41,9 @@ def _render_counts(round_: int, run: Run) -> Iterator[str]:
 def _render_reasons(run: Run, unsettled: Sequence[Item], reason: str) -> Iterator[str]:
     blocked = [item for item in unsettled if item.status is Status.BLOCKED]
     if blocked:
-        why = next(each.why for each in reversed(blocked[0].attempts) if each.why)
-        yield f"The fixer calls {len(blocked)} of them blocked, for example: {why}."
+        last = next(each for each in reversed(blocked[0].attempts) if each.why)
+        who = "Punchlist" if last.by == "punchlist" else "The fixer"
+        yield f"{who} calls {len(blocked)} of them blocked, for example: {last.why}."
     elif reason and unsettled:
         yield f"The loop makes no progress ({reason})."
     if run.blind:

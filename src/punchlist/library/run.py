@@ -80,8 +80,6 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
     paths: Sequence[str] = (),
     specification: Sequence[str] | None = None,
     notes: str = "",
-    story: str = "",
-    title: str = "",
     allow_checks: bool | None = None,
     settings: Mapping[str, str] | None = None,
     on_event: OnEvent | None = None,
@@ -91,8 +89,7 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
     `feature_name`: what the change is about; reviewers get the files below
     `specs/<feature_name>/`, unless `specification` names others. `max_iterations`: rounds
     of fixing at most. `agents`: in the order they are asked. `allow_checks`: True lets the
-    project's own checks judge the fixes. `story` and `title`: the story that the review is
-    about, in prompts, documents and commits. `settings`: by name, as with `--set`.
+    project's own checks judge the fixes. `settings`: by name, as with `--set`.
 
     Raise `punchlist.errors.PunchlistError` if the run cannot begin: no repository, a wrong
     setting, no agent for a role. Later errors are part of the result. Cancelling ends the run
@@ -115,8 +112,6 @@ async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be s
             allow_checks=allow_checks,
             specification=tuple(specification),
             notes="\n".join(filter(None, (feature, notes))),
-            story=story,
-            title=title,
         )
         ready = await prepare_run(session, request)
         ready = replace(ready, workflow=with_rounds(ready.workflow, max_iterations))

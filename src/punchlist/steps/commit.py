@@ -28,7 +28,6 @@ from punchlist.steps.support.arrange_commits import (
     make_subject,
     one_line,
     render_trailers,
-    shorten_subject,
 )
 from punchlist.steps.support.batching import current_fix_key, standing
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending

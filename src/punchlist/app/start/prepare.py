@@ -26,6 +26,7 @@ from punchlist.app.start.role_assignment import (
     find_same_agents,
     runs_checks,
     uses_analyzers,
+    writes_documents,
 )
 from punchlist.app.start.story import make_story
 from punchlist.app.start.tracker import check_tracker_settings
@@ -85,12 +86,30 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         rounds=how.rounds,
         threshold=how.threshold,
         story=make_story(request.story, request.title),
-        coverage=settings.coverage if runs_checks(how.workflow) else 0,
-        documents_folder=check_folder(workshop.checkout.root, settings.documents),
     )
+    ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)
     _require_reviewer(ready)
     return ready
+
+
+def _add_demands(ready: Prepared, root: Path) -> Prepared:
+    """Add the demanded coverage and the folder of documents, and notes where the workflow has
+    neither checks nor documents.
+    """
+    settings, workflow = ready.loaded.settings, ready.workflow
+    notes = []
+    if settings.coverage and not runs_checks(workflow):
+        notes.append(f"test coverage is not measured: {workflow.name} runs no checks")
+    if settings.documents and not writes_documents(workflow):
+        notes.append(f"{settings.documents} gets no findings document: {workflow.name} writes none")
+    return replace(
+        ready,
+        coverage=settings.coverage if runs_checks(workflow) else 0,
+        documents_folder=check_folder(root, settings.documents),
+        notes=(*ready.notes, *notes),
+        change=replace(ready.change, notes=(*ready.change.notes, *notes)),
+    )
 
 
 def _require_reviewer(ready: Prepared) -> None:

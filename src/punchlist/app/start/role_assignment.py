@@ -10,7 +10,7 @@ from punchlist.errors import SettingsError, UsageError
 from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.roles import REVIEWERS, ROLES
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, Settings
-from punchlist.steps import challenge, clarify, fix, plan, reproduce, review
+from punchlist.steps import challenge, clarify, consolidate, fix, plan, reproduce, review
 from punchlist.workflow.language import Do, Repeat, Workflow
 
 _SECOND_LOOKS = frozenset({"challenger", "reproducer"})
@@ -75,6 +75,12 @@ def uses_analyzers(workflow: Workflow) -> bool:
 def runs_checks(workflow: Workflow) -> bool:
     """Return whether any step runs the project's checks."""
     return any(do.verb in ("verify", "measure") for do in list_steps(workflow))
+
+
+def writes_documents(workflow: Workflow) -> bool:
+    """Return whether any step writes the findings of a round as a document."""
+    options = (do.options for do in list_steps(workflow))
+    return any(isinstance(each, consolidate.Options) and each.document for each in options)
 
 
 def list_steps(workflow: Workflow) -> Iterator[Do]:

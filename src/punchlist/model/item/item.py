@@ -169,7 +169,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def severity(self) -> Severity:
-        return worst_severity([finding.severity for finding in self.findings])
+        """The worst that a reviewer called it, when it was found or now."""
+        return worst_severity([finding.severity for finding in (*self.findings, *self.latest)])
 
     @property
     def must_fix(self) -> bool:

@@ -128,9 +128,7 @@ def render_trailers(run: Run, numbers: Sequence[int]) -> str:
     chosen = [issue_code(run, number) for number in numbers if run.started.issue_ids]
     issues = [f"Punchlist-Issues: {', '.join(chosen)}"] if chosen else []
     items = ", ".join(map(str, numbers))
-    return "\n".join(
-        (*named, f"Punchlist-Run: {run.id}", *issues, f"Punchlist-Items: {items}\n")
-    )
+    return "\n".join((*named, f"Punchlist-Run: {run.id}", *issues, f"Punchlist-Items: {items}\n"))
 
 
 def _group_subject(landed: Sequence[Landed], count: int, titles: Mapping[int, str]) -> str:
