@@ -15,7 +15,7 @@ from workbench import EDITS, finding
 from needs import rarely
 from punchlist.adapters.store.lease import find_holder
 
-FIXED = {"id": "F001", "outcome": "fixed", "explanation": "done"}
+FIXED = {"id": "F001", "outcome": "fixed", "explanation": "done", "confidence": 100}
 
 
 async def begun(agent, *names, workflow="verified", **more):

@@ -184,6 +184,10 @@ class ItemOutcome(ToolInput, frozen=True):
         tuple[str, ...],
         Meta(max_length=100, description="New test files that fail without the fix."),
     ] = ()
+    confidence: Annotated[
+        Annotated[int, Meta(ge=0, le=100)] | None,
+        Meta(description="How sure you are of it, 0 to 100; it decides nothing."),
+    ] = None
 
 
 class OutcomesInput(TaskInput, frozen=True):

@@ -85,3 +85,13 @@ def _write_threshold(listed: list[Any], threshold: int) -> None:
 def _parse_again(workflow: Workflow, data: dict[str, Any], how: str) -> Workflow:
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
     return parse_workflow(text, workflow.name, f"{workflow.name} {how}")
+
+
+def drop_steps(workflow: Workflow, verb: str) -> Workflow:
+    """Return the workflow, and its text that a run pins, without the outer steps of a verb."""
+    data = yaml.safe_load(workflow.text)
+    steps = zip(data["steps"], workflow.steps, strict=True)
+    left = [raw for raw, step in steps if not (isinstance(step, Do) and step.verb == verb)]
+    if len(left) == len(workflow.steps):
+        return workflow
+    return _parse_again(workflow, {**data, "steps": left}, f"without {verb}")

@@ -15,7 +15,7 @@ from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import LoadedSettings
 from punchlist.steps.challenge import Options as ChallengeOptions
 from punchlist.steps.fix import Options as FixOptions
-from punchlist.workflow.adjust import adjust_workflow
+from punchlist.workflow.adjust import adjust_workflow, drop_steps
 from punchlist.workflow.language import Repeat, Workflow
 from punchlist.workflow.loader import load_workflow
 
@@ -39,6 +39,8 @@ def choose_workflow(request: Request, loaded: LoadedSettings) -> ChosenWorkflow:
     """
     settings = loaded.settings
     workflow = load_workflow(request.workflow or settings.workflow)
+    if not request.clarify:
+        workflow = drop_steps(workflow, "clarify")
     rounds, threshold = request.rounds, request.threshold
     if rounds is None and any(isinstance(step, Repeat) for step in workflow.steps):
         rounds = settings.rounds

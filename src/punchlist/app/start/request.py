@@ -33,6 +33,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """What agents are told about this run."""
     issue_ids: tuple[str, ...] = ()
     """The ids of the findings, if these alone shall be worked on: then nothing is reviewed."""
+    clarify: bool = True
+    """Whether an agent may ask what is unclear, where the workflow has it."""
     rounds: int | None = None
     """How many rounds the loop has at most; 0 fixes nothing, None leaves it to the workflow."""
     threshold: int | None = None

@@ -162,7 +162,7 @@ def _refute_word(
     told = set(_PART.findall(_drop_examples(words)))
     for call, new in differing if words else ():
         own = [(old, now) for (key, turn), old, now in near if key == call.key and turn >= _ALIKE]
-        for word in set(filter(_is_free_word, _list_parts(new))) - told:
+        for word in _list_free_words(new) - told:
             kept = [(old, now) for old, now in own if word in _list_parts(now)]
             other = [(old, now) for old, now in own if word not in _list_parts(now)]
             if sum(now.differs(old) for old, now in kept) < _FEW_KEPT:
@@ -174,9 +174,13 @@ def _refute_word(
     return ""
 
 
-def _is_free_word(part: str) -> bool:
-    """Return whether a part of an input is a word that code need not know, as it does `GET`."""
-    return part.isalpha() and len(part) > 1 and not part.isupper()
+def _list_free_words(answer: Answer) -> set[str]:
+    """Return the words of an input that code need not know, as it does `GET`; a single letter only
+    if it is a name that comes again.
+    """
+    parts = _list_parts(answer)
+    words = {part for part in parts if part.isalpha() and not part.isupper()}
+    return {word for word in words if len(word) > 1 or parts.count(word) > 1}
 
 
 def _find_single(

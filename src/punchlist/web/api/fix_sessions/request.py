@@ -13,7 +13,7 @@ from punchlist.app.start.findings_files import SETTLED, describe_item, write_iss
 from punchlist.app.start.request import Request
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
-from punchlist.web.api.fix_sessions.schemas import GivenIssue, Session
+from punchlist.web.api.fix_sessions.schemas import GivenIssue, Onward, Session
 from punchlist.web.api.runs import adjust, require_item, require_run
 from punchlist.web.problem import Refused
 from punchlist.web.state import WebSession
@@ -34,6 +34,7 @@ def make_request(app: WebSession, repository: RepositoryEntry, data: Session) ->
         notes=data.user_notes,
         rounds=rounds,
         threshold=data.threshold,
+        clarify=not isinstance(data, Onward) or data.clarify,
     )
     _check_issues(data.issues)
     given = {issue.issue_id: issue for issue in data.issues}

@@ -64,18 +64,26 @@ class Clarify(Session, frozen=True, kw_only=True):
     answers: dict[str, Line] | None = None
 
 
-class MakePlan(Session, frozen=True, kw_only=True):
+class Onward(Session, frozen=True, kw_only=True):
+    """A step after clarifying: it goes on with a session, or begins one. `clarify`: whether the
+    agent may ask what is unclear in a session that begins here.
+    """
+
     clarify_session_id: Identifier | None = None
+    clarify: bool = True
 
 
-class StartFix(Session, frozen=True, kw_only=True):
+class MakePlan(Onward, frozen=True, kw_only=True):
+    """A plan is made; nothing is fixed."""
+
+
+class StartFix(Onward, frozen=True, kw_only=True):
     """`task_id` is the caller's own. `master_todo_path` is the plan of the session, if it is given
     at all.
     """
 
     task_id: Annotated[str, Meta(max_length=200)] | None = None
     master_todo_path: Annotated[str, Meta(max_length=200)] | None = None
-    clarify_session_id: Identifier | None = None
 
 
 class OpenQuestion(Struct, frozen=True):
