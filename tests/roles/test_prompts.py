@@ -193,11 +193,10 @@ def test_a_fixer_is_told_what_counts_as_a_reason_and_what_does_not():
     for said in (
         "You must report on EVERY finding",
         "One that you say nothing of counts as not done and comes back",
-        "it needs a dependency, a service, a credential or data that is not there",
+        "a dependency, a service, a credential or data is missing",
         "These are no reasons, and are sent back: out of scope, was like this before",
-        "It comes back to you, or to another agent, with your words beside it",
-        "partly fixed is deferred",
-        "Read the code of each finding, and what stands around it, before you change anything",
+        "or fixed it only in part",
+        "It comes back with your words beside it",
     ):
         assert said in text
     batches = tuple(
