@@ -7,6 +7,7 @@ import pytest
 from replaying import Folder
 
 from punchlist.adapters.compare import Comparison
+from punchlist.adapters.compare.changed_code import find_changes
 from punchlist.adapters.process import sandbox
 from punchlist.model.integrity.intent import Intent
 from punchlist.model.item.proof import Proof, ProofClass
@@ -201,3 +202,9 @@ def test_the_python_of_the_checks_is_asked(tmp_path):
 )  # fmt: skip
 def test_a_patch_that_was_not_seen_to_change_anything_is_refused(total, refused):
     assert judge_unchanged(total).startswith("as before") is refused
+
+
+def test_lines_of_a_new_helper_count_as_lines_of_the_function_that_uses_it():
+    old = "def f(n):\n    return n + 1\n"
+    new = "def _f(n):\n    if n == 7:\n        return 0\n    return n + 1\n\n\ndef f(n):\n    return _f(n)\n"
+    assert find_changes("m.py", old, new).functions[0].new_lines == (2, 3, 8)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.compare.tables import TABLES
 from punchlist.model.finding.python_source import parse_python
@@ -58,6 +59,7 @@ def find_changes(path: str, before: str, after: str) -> CodeChanges:
         _compare_function(path, name, was[name], now[name], names)
         for name in sorted(differing | users)
     ]
+    found = [_add_helper_lines(each, was, now) for each in found]
     gone = [f"{name} is gone from {path}" for name in sorted(was.keys() - now.keys())]
     unused = [] if users else sorted(names)
     idle = [f"{name} in {path} is used by nothing that was compared" for name in unused]
@@ -75,6 +77,22 @@ def _compare_function(
     return ChangedFunction(
         path=path, name=last, owner=owner, old=old, new=new, old_lines=gone, new_lines=come
     )
+
+
+def _add_helper_lines(
+    changed: ChangedFunction, was: Mapping[str, Function], now: Mapping[str, Function]
+) -> ChangedFunction:
+    """Add the lines that are new in new functions that a changed one uses."""
+    known = {text for function in was.values() for _, text in _list_statements(function)}
+    added = {name.rpartition(".")[2]: now[name] for name in now.keys() - was.keys()}
+    waiting, used = [changed.new], set[str]()
+    while waiting:
+        fresh = (list_names(waiting.pop()) & added.keys()) - used
+        used |= fresh
+        waiting += [added[name] for name in fresh]
+    statements = [each for name in sorted(used) for each in _list_statements(added[name])]
+    lines = {line for line, text in statements if text not in known}
+    return replace(changed, new_lines=tuple(sorted({*changed.new_lines, *lines})))
 
 
 def _lines_using(constants: set[str], function: Function) -> tuple[int, ...]:
