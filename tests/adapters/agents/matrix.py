@@ -138,15 +138,7 @@ def play(cell: Cell, repo: Any, folder: Path) -> Outcome:
     """Run one cell in an empty repository to its end, and return what came of it."""
     with Cast(cell.behaviour) as model:
         project = Project(repo, folder, model)
-        command = json.dumps(list(realcli.command(cell.agent)))
-        kind = KINDS[cell.agent]
-        judge = (
-            f'[agent.judge]\nkind = "{cell.agent}"\ncommand = {command}\n'
-            f'{_without_model(kind.settings)}model = "{_JUDGES[cell.agent]}"\n'
-            '[role.challenger]\nagents = ["judge"]\n'
-        )
-        own = {cell.agent: _LIMITS.get(cell.behaviour, "")}
-        project.use(cell.agent, shared="retries = 0\n", more=judge, **own)
+        project.use(cell.agent, shared="retries = 0\n", more=_name_others(cell))
         # An agent that does not answer is asked once; in converge the last round only reviews.
         once = cell.behaviour in _LIMITS and cell.workflow != "converge"
         rounds = str(1 if once else _ROUNDS)
@@ -171,8 +163,17 @@ def play(cell: Cell, repo: Any, folder: Path) -> Outcome:
     }
 
 
-def _without_model(settings: str) -> str:
-    return "".join(f"{line}\n" for line in settings.splitlines() if not line.startswith("model"))
+def _name_others(cell: Cell) -> str:
+    """The fixer with limits of its own, so that reviews have time on a busy machine, and the challenger."""
+    command, settings = json.dumps(list(realcli.command(cell.agent))), KINDS[cell.agent].settings
+    lines = settings.splitlines(keepends=True)
+    other = "".join(line for line in lines if not line.startswith("model"))
+    same = f'kind = "{cell.agent}"\ncommand = {command}\n'
+    return (
+        f"[agent.worker]\n{same}{settings}{_LIMITS.get(cell.behaviour, '')}"
+        f'[agent.judge]\n{same}{other}model = "{_JUDGES[cell.agent]}"\n'
+        '[role.fixer]\nagents = ["worker"]\n[role.challenger]\nagents = ["judge"]\n'
+    )
 
 
 def _ended(project: Project, *arguments: str) -> tuple[int, dict[str, Any]]:
