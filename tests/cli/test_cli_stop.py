@@ -39,7 +39,7 @@ def begun(slow):
     """Starts a command, and waits until the ledger has so many lines; what is left at the end of the test is ended."""
     processes = []
 
-    def start(*arguments: str, entries: int = 2) -> subprocess.Popen[bytes]:
+    def start(*arguments: str, entries: int = 3) -> subprocess.Popen[bytes]:
         processes.append(started(slow, *arguments, entries=entries))
         return processes[-1]
 
@@ -80,10 +80,10 @@ def test_a_run_in_another_terminal_is_stopped_and_can_be_resumed(slow, begun):
     assert kinds(slow)[-1] == "interrupted"
     assert "stopped by ada" in slow("status", "--events").stdout
     assert read_stop(slow.home / "runs" / run["run"]) is None
-    again = begun("resume", entries=4)
+    again = begun("resume", entries=5)
     assert slow("stop", run["run"][:9], "--json").returncode == 0
     again.communicate(timeout=30)
-    assert kinds(slow)[2:] == ["interrupted", "resumed", "interrupted"]
+    assert kinds(slow)[3:] == ["interrupted", "resumed", "interrupted"]
 
 
 def test_where_nothing_is_under_way_that_is_said(slow, begun):

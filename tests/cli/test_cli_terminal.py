@@ -145,7 +145,7 @@ def test_the_live_view_says_what_is_running_and_for_how_long(slow):
 
 def test_ctrl_c_stops_cleanly_and_resume_goes_on_without_asking_ruff_again(slow, tmp_path):
     running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(slow, entries=2)
+    wait_for(slow, entries=3)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=20)
     assert running.returncode == 130, err
@@ -160,7 +160,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on_without_asking_ruff_again(slow,
     assert events.count('"kind":"reviewed"') == 1
     assert events.count('"kind":"interrupted"') == 1
     again = slow.start("resume", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(slow, entries=4)
+    wait_for(slow, entries=5)
     again.send_signal(signal.SIGINT)
     _, told = again.communicate(timeout=20)
     assert b"the run goes on" in told
@@ -170,7 +170,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on_without_asking_ruff_again(slow,
 @pytest.mark.serial
 def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing_running(slow, tmp_path):
     running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(slow, entries=2)
+    wait_for(slow, entries=3)
     running.send_signal(signal.SIGINT)
     with suppress(ProcessLookupError):
         running.send_signal(signal.SIGINT)
@@ -186,7 +186,7 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_nothing_running(slow, tmp_path
 @pytest.mark.parametrize("pause", [0.0, 0.05, 0.2])
 def test_two_quick_ones_end_with_a_line_of_their_own_and_never_with_a_traceback(slow, pause):
     running = slow.start("run", "--all", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(slow, entries=2)
+    wait_for(slow, entries=3)
     for _ in range(2):
         running.send_signal(signal.SIGINT)
         time.sleep(pause)

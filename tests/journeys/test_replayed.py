@@ -50,14 +50,12 @@ def refusal(run) -> str:
 
 def test_a_fix_that_knows_the_test_runner_does_not_land(bench):
     why = refusal(start(bench, (WRONG, SNIFFS)))
-    assert "outside of the tests" in why
-    assert "page([1, 2, 3, 4], 1, 2)" in why
+    assert "asks how it is run (a file by a fixed name), and no finding is about that" in why
 
 
 def test_a_fix_that_makes_the_tests_blind_does_not_land(bench):
     why = refusal(start(bench, ("def page(", BLINDS)))
-    assert why.startswith("makes the tests blind: a copy of ")
-    assert "asks for something else fails without the fix, and does not fail with it" in why
+    assert "asks how it is run (gc.get_objects), and no finding is about that" in why
 
 
 @pytest.mark.soak

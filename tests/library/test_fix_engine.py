@@ -113,7 +113,7 @@ def test_one_cycle_that_passes_is_reported_with_its_events(bench):
     assert heard[4].message.startswith("passed")
     (prompt,) = player.prompts
     for shown in ("mean() fails for no prices", "shop/prices.py:9", "unittest", "look again",
-                  "Use plain functions.", "# Seen", "Do not bring in new problems"):  # fmt: skip
+                  "Use plain functions.", "# Seen", "break nothing"):  # fmt: skip
         assert shown in prompt
     assert SECRET not in prompt
     assert "if prices else None" in bench.repo.git("show", f"{report.branch}:shop/prices.py")
