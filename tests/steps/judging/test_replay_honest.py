@@ -226,3 +226,12 @@ def test_a_right_fix_changes_what_the_finding_names_or_its_message(tmp_path):
     files = {"app/__init__.py": "", "app/m.py": old}
     said = replay(tmp_path, files, {"app/m.py": new}, test, words=words, check=UNITTEST, asks=True)
     assert said.refuted == ""
+
+
+def test_functions_that_are_returned_are_not_taken_for_equal_answers(tmp_path):
+    """What the inner function does is not seen where only the outer one is called again."""
+    old = "def above(low):\n    def test(n):\n        return n >= low\n\n    return test\n"
+    tests = case(*(f"self.assertTrue(callable(above({n})))" for n in range(8)))
+    new = {"app/m.py": old.replace(">=", ">")}
+    said = replay(tmp_path, {"app/__init__.py": "", "app/m.py": old}, new, tests, check=UNITTEST)
+    assert (said.refuted, said.compared) == ("", 0)

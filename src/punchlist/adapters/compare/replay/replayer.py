@@ -41,7 +41,12 @@ from punchlist.adapters.compare.replay.relations import (
     keeps_definitions,
     list_literals,
 )
-from punchlist.adapters.compare.replay.verdicts import Question, find_refutation, refute_table
+from punchlist.adapters.compare.replay.verdicts import (
+    Question,
+    find_refutation,
+    is_unclear,
+    refute_table,
+)
 from punchlist.model.checks.check import TestOutcome
 from punchlist.model.checks.planted_tests import describe_blindness, name_plant, plant_test
 from punchlist.model.checks.protected import Protected
@@ -111,13 +116,14 @@ async def _judge_answers(
             refuted = refute_table(await _ask_more(sides, request, asked), question)
     steady = {call.name for call in calls if call.function not in seen.unsteady}
     answered = sum(turn == RECORDED for _, turn in seen.new.calls)
-    effects = [new.has_other_effect(old) for _, _, old, new in seen.pairs()]
+    both = [(old, new) for _, _, old, new in seen.pairs()]
+    effects = sum(new.has_other_effect(old) for old, new in both)
     return ReplayResult(
         refuted=refuted,
         functions=tuple(sorted(steady)),
         calls=answered,
-        compared=len(effects),
-        effects=sum(effects),
+        compared=sum(not is_unclear(old) and not is_unclear(new) for old, new in both),
+        effects=effects,
         additive=question.additive,
         whole=bool(refuted) or seen.is_whole(),
     )

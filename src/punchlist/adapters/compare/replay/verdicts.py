@@ -117,14 +117,15 @@ def _refute_contradiction(seen: Evidence, asked: Question) -> str:
         if call.test in seen.turned
     }
     both = [(seen.old.calls[key], seen.new.calls[key]) for key in keys]
-    if not both or any(_is_unclear(old) or _is_unclear(new) for old, new in both):
+    if not both or any(is_unclear(old) or is_unclear(new) for old, new in both):
         return ""
     if any(new.has_other_effect(old) for old, new in both):
         return ""
     return f"turns {min(seen.turned)} green, and outside of the tests each of the {len(both)} calls that it makes is answered as before the fix"  # noqa: E501  # one sentence
 
 
-def _is_unclear(answer: Answer) -> bool:
+def is_unclear(answer: Answer) -> bool:
+    """Return whether an answer, such as a function, cannot be compared with another."""
     return not answer.usable or "<?" in answer.said
 
 
