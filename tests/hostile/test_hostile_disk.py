@@ -196,7 +196,9 @@ def test_a_ledger_somebody_wrote_in_does_not_pass_the_audit(repo, ground):
     repo.commit({"a.py": BAD})
     assert ground.review().code == 0
     with sqlite3.connect(ground.home / "ledger.sqlite3") as database:
-        database.execute("UPDATE entries SET line = replace(line, 'F401', 'F402') WHERE kind = 'reviewed'")
+        database.execute(
+            "UPDATE entries SET line = replace(line, 'F401', 'F402') WHERE kind = 'reviewed'"
+        )
     database.close()
     told = ground("audit")
     assert told.code == 7
