@@ -50,9 +50,8 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     )
     loaded = load_settings(text if trusted else None, session.flags)
     settings = loaded.settings
-    check_tracker_settings(loaded)
-    check_keep_settings(loaded)
-    check_agent_settings(loaded)
+    for check in (check_tracker_settings, check_keep_settings, check_agent_settings):
+        check(loaded)
     found = await find_checks(workshop, scope.base, loaded, head=scope.head, given=request.checks)
     checks = await _name_check_files(found.checks, workshop, scope.base)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
@@ -89,8 +88,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     )
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)
-    _require_reviewer(ready)
-    return ready
+    return _require_reviewer(ready)
 
 
 def _add_demands(ready: Prepared, root: Path) -> Prepared:
@@ -112,8 +110,10 @@ def _add_demands(ready: Prepared, root: Path) -> Prepared:
     )
 
 
-def _require_reviewer(ready: Prepared) -> None:
-    """Raise an error if the run would have no reviewer, or chosen issues no agent to fix them."""
+def _require_reviewer(ready: Prepared) -> Prepared:
+    """Return the run; raise an error if it would have no reviewer, or chosen issues no agent to fix
+    them.
+    """
     if ready.issue_ids and "fixer" not in ready.crew:
         raise UsageError(
             "issues that were chosen are fixed by an agent, and none is named",
@@ -122,6 +122,7 @@ def _require_reviewer(ready: Prepared) -> None:
     if not ready.reviewers and not ready.documents and ready.crew.keys().isdisjoint(REVIEWERS):
         none = "no analyzer is enabled and no findings were given: there is no reviewer"
         raise SettingsError(none, hint="punchlist doctor")
+    return ready
 
 
 async def _expand_paths(named: tuple[str, ...], workshop: Workshop, head: str) -> tuple[str, ...]:

@@ -44,14 +44,11 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     *,
     own_agents: Mapping[str, Agent] | None = None,
 ) -> World:
-    """`folder` is the run's own; documents already reviewed are not read again. `own_agents` are
-    those of the program that uses punchlist as a library, by name.
-    """
+    """`folder` is the run's own; `own_agents` are those of a program that uses the library."""
     loaded = decode_settings(started.settings)
     settings, checkout = loaded.settings, workshop.checkout.root
     suppressions = suppressions_of(settings.analyzers)
-    trees = WorkTrees(workshop)
-    artifacts = FolderArtifacts(folder)
+    trees, artifacts = WorkTrees(workshop), FolderArtifacts(folder)
     agents = RunAgents(started.crew, settings, folder, run.usage, own=own_agents)
     hidden = (workshop.folder.parents[1],)
     kit = Kit(checkout=checkout)

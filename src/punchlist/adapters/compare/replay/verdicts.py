@@ -150,7 +150,10 @@ def refute_table(seen: Evidence, asked: Question) -> str:
     for call, new, same in (each for each in found if each is not None):
         if not seen.thorough or _is_telling([new], same):
             count = len({each.made for each in same})
-            return f"an answer made for one input alone: {show_call(call)} is answered differently, and none of {count} similar inputs is"  # noqa: E501  # one sentence
+            shown = (
+                f"{show_call(call)} is answered differently, and none of {count} similar inputs is"
+            )
+            return f"an answer made for one input alone: {shown}"
     return next(filter(None, (_refute_word(*group, asked.words) for group in groups)), "")
 
 
@@ -171,7 +174,9 @@ def _refute_word(
             if len({now.made for _, now in other}) >= _OTHER_WORDS and not any(
                 now.differs(old) for old, now in other
             ):
-                return f"answers made for {word!r}: inputs like {show_call(call)} are answered differently with this word, and none of {len(other)} with another one is"  # noqa: E501  # one sentence
+                shown = f"inputs like {show_call(call)} are answered differently with this word"
+                none = f"none of {len(other)} with another one is"
+                return f"answers made for {word!r}: {shown}, and {none}"
     return ""
 
 
