@@ -19,14 +19,15 @@ ROWS = [
 pytestmark = pytest.mark.pure
 
 
-def test_the_plans_are_there():
-    assert {"unified", "accountable"} <= set(PLANS)
-
-
 @pytest.mark.parametrize("row", [line for _, line in ROWS], ids=[name for name, _ in ROWS])
 def test_every_requirement_has_tests_that_exist_and_says_how_it_deviates(row):
     requirement, shown, differs = (part.strip() for part in row.strip("| ").split(" | "))
     assert requirement
     assert NAMED.search(shown)
     assert absent(shown) == []
-    assert differs == "-" or differs.startswith("deviates: ")
+    assert differs == "-" or differs.startswith(("adds: ", "deviates: "))
+
+
+def test_all_five_plans_are_there_and_few_requirements_are_met_in_another_way():
+    assert set(PLANS) == {"unified", "accountable", "challenged", "converge", "verified"}
+    assert sum("| deviates: " in row for _, row in ROWS) <= 15
