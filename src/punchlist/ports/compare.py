@@ -27,6 +27,8 @@ class CompareResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why equal behaviour says nothing: not all of the change was reached."""
     unreached: bool = False
     """Blind only because new lines were not reached, or are run by making an object."""
+    inner: bool = False
+    """Changed lines are in a function inside of another, and no call reached them."""
     unusable: str = ""
     """Why nothing was compared."""
 

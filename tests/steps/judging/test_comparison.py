@@ -83,6 +83,13 @@ def test_sameness_says_nothing_where_the_code_could_do_nothing_with_the_inputs(c
     assert "came by" in said.blind
 
 
+def test_sameness_says_nothing_of_a_function_that_is_only_returned(compare):
+    old = "def above(low):\n    def test(n):\n        return n >= low\n\n    return test\n"
+    said = compare(old, old.replace(">=", ">"))
+    assert (said.differing, said.inner) == (0, True)
+    assert judge_comparison(said, Intent.CHANGE).unreached == ""
+
+
 def test_answers_made_for_the_tests_are_named(compare):
     old = "def fib(n):\n    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a + b\n    return b\n"
     new = old.replace(

@@ -36,6 +36,17 @@ class ChangedFunction(NamedFunction, frozen=True, kw_only=True):
     old_lines: tuple[int, ...] = ()
     new_lines: tuple[int, ...] = ()
 
+    @property
+    def changes_inner(self) -> bool:
+        """Whether lines of a function inside of this one differ."""
+        return any(
+            node is not function and node.lineno <= line <= (node.end_lineno or node.lineno)
+            for function, lines in ((self.old, self.old_lines), (self.new, self.new_lines))
+            for node in ast.walk(function)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for line in lines
+        )
+
 
 class CodeChanges(Struct, frozen=True, kw_only=True):
     """`apart` describes changes that calling functions would not show."""

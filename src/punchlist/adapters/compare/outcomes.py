@@ -102,6 +102,10 @@ def compare_sides(
         suspicious=_find_suspicion(plan, list(differing)),
         blind=blind,
         unreached=bool(blind) and all(each.endswith(NOT_BY_NAME) for each in plan.apart),
+        inner=any(
+            each.changes_inner and not new.reached.get(number)
+            for number, each in enumerate(plan.changed)
+        ),
     )
 
 

@@ -251,7 +251,7 @@ def judge_comparison(said: CompareResult, wanted: Intent) -> ExamResult:
     but = f"; that says little: {said.blind}" if said.blind and not said.differing else ""
     return ExamResult(
         noted=(f"old and new code were compared: {counted}, {differ}{but}",),
-        unreached=same if unchanged else "",
+        unreached=same if unchanged and not said.inner else "",
         reached_else=said.unreached,
     )
 
