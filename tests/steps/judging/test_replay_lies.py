@@ -271,3 +271,32 @@ def test_answers_that_hang_on_a_word_of_the_tests_are_refused(tmp_path):
 def test_a_fix_for_all_short_words_is_not_refused(tmp_path):
     right = MASKED.replace("name[:2] + '*' * (len(name) - 2)", "name[:len(name) // 2] + '*' * (len(name) - len(name) // 2)")  # fmt: skip
     assert not judge(tmp_path, right, old=MASKED, tests=MASKED_TESTS, words=SHORT)
+
+
+MEAN = (
+    "def mean(values):\n    return sum(values) / size(values)\n\n\ndef size(values):\n    return len(values)\n\n\n"
+    "def show(values):\n    return f'{mean(values):.1f}'\n"
+)
+MEAN_TESTS = (
+    "import unittest\n\nfrom app.m import mean, show\n\n\nclass T(unittest.TestCase):\n"
+    "    def test_mean(self):\n        self.assertEqual(mean([1, 2, 6]), 3)\n\n"
+    "    def test_nothing(self):\n        self.assertEqual(show([]), 'no data')\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("edits", "refused"),
+    [
+        ({"return f'{": "return 'no data' if not values else f'{"}, True),
+        ({"return f'{": "return 'no data' if not values else f'{", "return sum(values)": "return values and sum(values)"}, False),
+        ({"return f'{": "return 'no data' if not values else f'{", "return len(values)": "return len(values) or 1"}, False),
+    ],
+    ids=["only a caller", "the function", "what it uses"],
+)  # fmt: skip
+def test_a_fix_that_leaves_what_the_finding_names_as_it_was_is_refused(tmp_path, edits, refused):
+    new = MEAN
+    for old, text in edits.items():
+        new = new.replace(old, text)
+    words = "mean() of no values fails with ZeroDivisionError"
+    said = judge(tmp_path, new, old=MEAN, tests=MEAN_TESTS, words=words, asks=True, spots=[("app/m.py", 2)])  # fmt: skip
+    assert said.startswith("the finding is about mean(), which does what it did") is refused, said

@@ -15,13 +15,13 @@ def list_named_calls(text: str, words: str) -> Iterator[ast.Call]:
     names = [n.name for n in (tree.body if tree else ()) if isinstance(n, ast.FunctionDef)]
     seen: set[str] = set()
     for found in re.finditer(rf"(?<![\w.])(?:{'|'.join(names)})\(", words) if names else ():
-        call = _parse_call(words[found.start() : found.start() + _LONGEST])
+        call = parse_call(words[found.start() : found.start() + _LONGEST])
         if call is not None and (call.args or call.keywords) and ast.unparse(call) not in seen:
             seen.add(ast.unparse(call))
             yield call
 
 
-def _parse_call(text: str) -> ast.Call | None:
+def parse_call(text: str) -> ast.Call | None:
     """Return the call at the start of a text, if all its arguments are plain."""
     for at, char in enumerate(text):
         if char != ")":

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
@@ -42,6 +43,22 @@ def find_relations(
     if not reached & changed:  # the place of the finding is not where it was fixed
         return Relations(frozenset({*uses, *affected}), affected)
     return Relations(frozenset(reached | _close(reached & changed, users)), affected)
+
+
+def find_subjects(
+    texts: Texts, spots: Iterable[tuple[str, int | None]], words: str
+) -> frozenset[str]:
+    """Return the functions at the places of the findings that their words name as calls; methods
+    are left out, because what they do also depends on other code of their class.
+    """
+    found = set()
+    for path, line in spots:
+        tree = parse_python(texts.get(path, ("", ""))[0])
+        for node in tree.body if tree is not None and line is not None else ():
+            inside = node.lineno <= (line or 0) <= (node.end_lineno or 0)
+            if inside and isinstance(node, Function):
+                found |= {node.name} if re.search(rf"(?<![\w.]){node.name}\(", words) else set()
+    return frozenset(found)
 
 
 def _names_at(texts: Texts, path: str, line: int | None) -> set[str]:

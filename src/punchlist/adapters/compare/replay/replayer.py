@@ -37,6 +37,7 @@ from punchlist.adapters.compare.replay.recording import (
 from punchlist.adapters.compare.replay.relations import (
     changes_bodies_only,
     find_relations,
+    find_subjects,
     has_grown_table,
     keeps_definitions,
     list_literals,
@@ -309,6 +310,7 @@ def _build_question(sides: Sides, request: ReplayRequest, seen: Evidence) -> Que
         for part in call.name.split(".")
     }
     related = find_relations(texts, request.spots, request.words, frozenset(called))
+    subjects = find_subjects(texts, request.spots, request.words) - related.affected
     return Question(
         words=request.words,
         allowed=related.allowed,
@@ -316,4 +318,5 @@ def _build_question(sides: Sides, request: ReplayRequest, seen: Evidence) -> Que
         plain=len(changed) == len(request.paths) and changes_bodies_only(changed),
         additive=len(changed) == len(request.paths) and keeps_definitions(changed),
         grown=has_grown_table(changed),
+        untouched=subjects if request.asks_change else frozenset(),
     )

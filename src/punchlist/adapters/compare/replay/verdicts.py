@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from punchlist.adapters.compare.replay.bare import RECORDED, Answer, Key
 from punchlist.adapters.compare.replay.evidence import Evidence, agrees, show_answer, show_call
+from punchlist.adapters.compare.replay.named_calls import parse_call
 from punchlist.adapters.compare.replay.recording import RecordedCall
 
 _TABLE = 2
@@ -52,6 +53,7 @@ class Question(Struct, frozen=True, kw_only=True):
     it can affect. `plain`: it changes bodies of functions only. `additive`: all else that old code
     can be asked for is as it was. `grown`: a table of constants that was there before has more
     members. `named`: the keys of calls that the findings name, where they ask for other answers.
+    `untouched`: functions that they name so, and that the patch cannot affect.
     """
 
     words: str = ""
@@ -61,6 +63,7 @@ class Question(Struct, frozen=True, kw_only=True):
     additive: bool = False
     grown: bool = False
     named: frozenset[str] = frozenset()
+    untouched: frozenset[str] = frozenset()
 
 
 def refute_outside(seen: Evidence, asked: Question) -> str:
@@ -345,7 +348,30 @@ def refute_named(seen: Evidence, asked: Question) -> str:
     return f"what the finding names is answered as before the fix: {said[0]}" if said else ""
 
 
-RULES = (refute_equality, refute_outside, refute_named, refute_table, refute_others, refute_asking)
+def refute_untouched(seen: Evidence, asked: Question) -> str:
+    """Refuse a fix elsewhere with which the function that the finding names answers as before."""
+    for name in sorted(asked.untouched):
+        both = [
+            (old, new)
+            for _, call, old, new in seen.pairs()
+            if call.name == name and new.usable and parse_call(f"{name}({call.shown})") is not None
+        ]
+        inputs = {new.made for _, new in both}
+        if len(inputs) >= _NEIGHBOURS and not any(new.has_other_effect(old) for old, new in both):
+            same = f"which does what it did with all {len(inputs)} inputs"
+            return f"the finding is about {name}(), {same}"
+    return ""
+
+
+RULES = (
+    refute_equality,
+    refute_outside,
+    refute_named,
+    refute_untouched,
+    refute_table,
+    refute_others,
+    refute_asking,
+)
 
 
 def find_refutation(seen: Evidence, asked: Question) -> str:
