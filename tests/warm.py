@@ -72,7 +72,13 @@ class WarmProcess:
         self.send_signal(signal.SIGKILL)
 
 
-def start(*arguments: str, cwd: Path, env: dict[str, str], **streams: Any) -> WarmProcess:
+def start(
+    *arguments: str, cwd: Path, env: dict[str, str], **streams: Any
+) -> "WarmProcess | subprocess.Popen[bytes]":
+    """Start punchlist; where no parent listens, as for tools outside of the tests, by itself."""
+    if not address:
+        line = [sys.executable, "-m", "punchlist", *arguments]
+        return subprocess.Popen(line, cwd=cwd, env=env, **streams)
     return WarmProcess(address, list(arguments), cwd=str(cwd), env=env, **streams)
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "web"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "journeys"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
