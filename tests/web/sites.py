@@ -65,7 +65,7 @@ class Site:
         until = time.monotonic() + 60
         while time.monotonic() < until:
             said = self.log.read_bytes()[begin:].decode()
-            if "listening on" in said and said.endswith("stops it\n"):
+            if "listening on" in said and "stops it\n" in said:
                 self.port = int(said.split("listening on ")[1].split()[0].rpartition(":")[2])
                 return self._answering(until)
             assert self._process.poll() is None, said
