@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from workbench import fix, fixer, review, scores
+from workbench import SCORED, fix, fixer, review, scores
 
 BREAKS = {"path": "shop/prices.py", "replace": "sum(prices)", "with": "sum(prices) + 1"}
 NO_TOOLS = ("--set", "analyzers.enabled=")
@@ -55,16 +55,6 @@ def test_no_rounds_review_fix_nothing_and_say_so_and_are_never_passed(bench):
     (item,) = document(bench)["items"]
     assert item["status"] == "filed"
     assert document(bench)["outcome"] == "leftovers"
-
-
-SCORED = """
-steps:
-  - review: {by: [technical], analyzers: false}
-  - consolidate
-  - repeat:
-      steps: [plan, fix, verify, challenge, {commit: {needs: reviewed}}, {stop-when: settled}]
-  - report
-"""
 
 
 def test_a_score_below_the_threshold_that_was_asked_for_is_no_approval(bench):

@@ -3,21 +3,13 @@
 import asyncio
 import json
 
-from workbench import fix, fixer, review, scores
+from workbench import SCORED, fix, fixer, review, scores
 
 from punchlist import review_and_fix
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.web.sse.frames import FrameCache
 
 BREAKS = {"path": "shop/prices.py", "replace": "sum(prices)", "with": "sum(prices) + 1"}
-SCORED = """
-steps:
-  - review: {by: [technical], analyzers: false}
-  - consolidate
-  - repeat:
-      steps: [plan, fix, verify, challenge, {commit: {needs: reviewed}}, {stop-when: settled}]
-  - report
-"""
 
 
 def stage(event: dict) -> str:

@@ -60,6 +60,16 @@ EDITS = {
     "initials": ("shop/names.py", 'name.split(" ")', "name.split()"),
 }
 
+SCORED = """
+steps:
+  - review: {by: [technical], analyzers: false}
+  - consolidate
+  - repeat:
+      steps: [plan, fix, verify, challenge, {commit: {needs: reviewed}}, {stop-when: settled}]
+  - report
+"""
+"""A workflow in which nothing lands that no challenger approved."""
+
 
 def finding(name: str, **more) -> dict:
     title, path, line, severity = FAULTS[name]

@@ -19,7 +19,7 @@ SYSTEM = "punchlist"
 
 
 class FindingStatus(StrEnum):
-    """FIXED is the word of whoever recorded it: only a run of punchlist proves a fix."""
+    """FIXED is what a program recorded with the library; only a run of punchlist proves a fix."""
 
     OPEN = "open"
     FIXED = "fixed"

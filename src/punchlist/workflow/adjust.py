@@ -1,13 +1,12 @@
 """Change a workflow for one run: how many rounds it has, and which score approves a fix."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from punchlist.errors import UsageError
-from punchlist.workflow.language import Do, Repeat, StopWhen, Workflow
-from punchlist.workflow.loader import parse_workflow, with_rounds
+from punchlist.workflow.language import Do, Repeat, Workflow, list_steps
+from punchlist.workflow.loader import parse_workflow, with_options, with_rounds
 
 MOST_ROUNDS = 100
 TOP_SCORE = 100
@@ -56,30 +55,10 @@ def _set_threshold(workflow: Workflow, threshold: int) -> Workflow:
     if not 1 <= threshold <= TOP_SCORE:
         wrong = f"threshold: {threshold} is not a score from 1 to {TOP_SCORE}"
         raise UsageError(wrong, hint="fixes that score less go back to the fixer")
-    if not any(step.verb == "challenge" for step in _list_steps(workflow)):
+    if not any(step.verb == "challenge" for step in list_steps(workflow)):
         none = f"threshold: no agent scores fixes in the workflow {workflow.name}"
         raise UsageError(none, hint="leave it out, or use `--workflow challenged`")
-    data = yaml.safe_load(workflow.text)
-    _write_threshold(data["steps"], threshold)
-    return _parse_again(workflow, data, f"with threshold {threshold}")
-
-
-def _list_steps(workflow: Workflow) -> Iterator[Do]:
-    for step in workflow.steps:
-        inner: tuple[Do | Repeat | StopWhen, ...] = (step,)
-        if isinstance(step, Repeat):
-            inner = step.steps
-        yield from (each for each in inner if isinstance(each, Do))
-
-
-def _write_threshold(listed: list[Any], threshold: int) -> None:
-    """Set the threshold of every challenge in a list of steps, also of those within a loop."""
-    for index, element in enumerate(listed):
-        named: dict[str, Any] = {element: None} if isinstance(element, str) else element
-        if "repeat" in named:
-            _write_threshold(named["repeat"]["steps"], threshold)
-        elif "challenge" in named:
-            listed[index] = {"challenge": {**(named["challenge"] or {}), "threshold": threshold}}
+    return with_options(workflow, {"challenge": {"threshold": threshold}})
 
 
 def _parse_again(workflow: Workflow, data: dict[str, Any], how: str) -> Workflow:

@@ -1,5 +1,6 @@
 """The values a workflow file is read into."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 
 from msgspec import Struct
@@ -45,3 +46,10 @@ class Workflow(Struct, frozen=True):
     about: str
     steps: tuple[Do | Repeat, ...]
     text: str
+
+
+def list_steps(workflow: Workflow) -> Iterator[Do]:
+    """Yield the steps of a workflow in order, those of its loop too."""
+    for step in workflow.steps:
+        body = step.steps if isinstance(step, Repeat) else (step,)
+        yield from (each for each in body if isinstance(each, Do))

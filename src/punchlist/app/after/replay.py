@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from punchlist._version import __version__
 from punchlist.adapters.reports import WRITTEN
 from punchlist.app.session import Session
-from punchlist.app.start.role_assignment import list_steps
 from punchlist.errors import WorkflowError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
@@ -22,6 +21,7 @@ from punchlist.ports.artifacts import Artifacts
 from punchlist.steps.plan import Options as PlanOptions
 from punchlist.views.findings_document import FOLDER, findings_document
 from punchlist.views.what_if import UNKNOWN, Difference, ReplayRules, hash_state, what_if
+from punchlist.workflow.language import list_steps
 from punchlist.workflow.loader import parse_workflow
 
 RenderFile = Callable[[], bytes]

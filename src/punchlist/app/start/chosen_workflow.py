@@ -5,18 +5,13 @@ from msgspec.structs import replace
 
 from punchlist.adapters.agents.settings import AgentSettings, RoleSettings
 from punchlist.app.start.request import Request
-from punchlist.app.start.role_assignment import (
-    assign_roles,
-    find_missing_fallbacks,
-    list_steps,
-    step_roles,
-)
+from punchlist.app.start.role_assignment import assign_roles, find_missing_fallbacks, step_roles
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import LoadedSettings
 from punchlist.steps.challenge import Options as ChallengeOptions
 from punchlist.steps.fix import Options as FixOptions
 from punchlist.workflow.adjust import adjust_workflow, drop_steps
-from punchlist.workflow.language import Repeat, Workflow
+from punchlist.workflow.language import Repeat, Workflow, list_steps
 from punchlist.workflow.loader import load_workflow
 
 

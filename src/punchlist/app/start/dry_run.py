@@ -15,7 +15,6 @@ from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import load_prompts
 from punchlist.app.start.request import Prepared
-from punchlist.app.start.role_assignment import list_steps
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check
@@ -26,7 +25,7 @@ from punchlist.ports.agent import Ask, Hear, Reply
 from punchlist.ports.tree import Tree
 from punchlist.roles.crew import build_crew
 from punchlist.steps import consolidate, plan, review
-from punchlist.workflow.language import Do, Repeat, StopWhen, Workflow
+from punchlist.workflow.language import Do, Repeat, StopWhen, Workflow, list_steps
 
 _ROLES = {
     "clarify": "clarifier",

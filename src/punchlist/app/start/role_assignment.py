@@ -11,7 +11,7 @@ from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.roles import REVIEWERS, ROLES
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, Settings
 from punchlist.steps import challenge, clarify, consolidate, fix, plan, reproduce, review
-from punchlist.workflow.language import Do, Repeat, Workflow
+from punchlist.workflow.language import Do, Workflow, list_steps
 
 _SECOND_LOOKS = frozenset({"challenger", "reproducer"})
 """Roles that the fixer shall not play if another agent can."""
@@ -81,13 +81,6 @@ def writes_documents(workflow: Workflow) -> bool:
     """Return whether any step writes the findings of a round as a document."""
     options = (do.options for do in list_steps(workflow))
     return any(isinstance(each, consolidate.Options) and each.document for each in options)
-
-
-def list_steps(workflow: Workflow) -> Iterator[Do]:
-    """Yield the steps of a workflow in order, those of its loop too."""
-    for step in workflow.steps:
-        body = step.steps if isinstance(step, Repeat) else (step,)
-        yield from (each for each in body if isinstance(each, Do))
 
 
 def step_roles(do: Do) -> Iterator[tuple[str, bool]]:
