@@ -259,8 +259,38 @@ def _check_unique_names(loaded: LoadedSettings) -> None:
 
 
 def encode_settings(loaded: LoadedSettings) -> str:
-    """Return the settings as the JSON that a run stores."""
-    return msgspec.json.encode(loaded).decode()
+    """Return the settings as the JSON that a run stores: of the variables of agents only the names,
+    because their values may be secrets; those in the repository's own file stay.
+    """
+    agents = {
+        name: replace(agent, env=_blank_values(f"agent.{name}.env", agent.env, loaded.origins))
+        for name, agent in loaded.settings.agent.items()
+    }
+    pinned = replace(loaded, settings=replace(loaded.settings, agent=agents))
+    return msgspec.json.encode(pinned).decode()
+
+
+def _blank_values(path: str, env: Mapping[str, str], origins: Mapping[str, str]) -> dict[str, str]:
+    shared = {name for name in env if origins.get(f"{path}.{name}") == REPOSITORY_FILE}
+    return {name: value if name in shared else "" for name, value in env.items()}
+
+
+def restore_values(pinned: LoadedSettings, now: LoadedSettings) -> LoadedSettings:
+    """Return a run's settings with the values that its agents' variables have now. Raise
+    SettingsError if one is not set any more. A ledger of old has the values itself.
+    """
+    agents = {}
+    for name, agent in pinned.settings.agent.items():
+        own = now.settings.agent.get(name, AgentSettings()).env
+        lost = sorted(key for key, value in agent.env.items() if not value and key not in own)
+        if lost:
+            raise SettingsError(
+                f"agent.{name}.env.{lost[0]}: the run was started with it, and it is not set now",
+                hint=f"set {lost[0]} below [agent.{name}.env] in {user_file()}",
+            )
+        env = {key: value or own[key] for key, value in agent.env.items()}
+        agents[name] = replace(agent, env=env)
+    return replace(pinned, settings=replace(pinned.settings, agent=agents))
 
 
 def decode_settings(text: str) -> LoadedSettings:

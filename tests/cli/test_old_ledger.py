@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from needs import rarely
-from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.adapters.store import migrations
 from punchlist.model.ledger.hash_chain import verify_lines
 
 OLD = Path(__file__).parents[1] / "data" / "ledgers" / "written-by-0.1.0.jsonl"
@@ -58,9 +58,11 @@ def shop(repo, make_punchlist):
 
 def put(home: Path, lines: list[bytes]) -> str:
     """Writes the lines into a new store, byte for byte, and returns the run's id."""
-    SqliteStore.open(home).close()
+    home.mkdir(parents=True, exist_ok=True)
     first = json.loads(lines[0])
     with sqlite3.connect(home / "ledger.sqlite3") as database:
+        for statement in (*migrations.STEPS[0], "PRAGMA user_version = 1"):
+            database.execute(statement)
         row = (first["run"], first["event"]["repository"], first["at"])
         database.execute("INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)", row)
         for line in lines:

@@ -19,7 +19,7 @@ from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.trackers.files import FilesTracker
-from punchlist.app.after.audit import Audit, audit_entries
+from punchlist.app.after.audit import Audit, audit_lines
 from punchlist.engine import Engine, Limits
 from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
@@ -276,11 +276,8 @@ class Bench:
         return fold_entries(run_id, self.store.read(run_id))
 
     def audit(self, run_id: str) -> Audit:
-        return audit_entries(
-            run_id,
-            self.store.read(run_id),
-            (line.rstrip(b"\n") for line in self.store.export(run_id)),
-        )
+        kept = self.store.take_snapshot(run_id)
+        return audit_lines(run_id, kept.lines, head=kept.head)
 
     def _driven(self, run: Run, watch: Watch | None) -> Run:
         started = run.started

@@ -147,7 +147,7 @@ def test_other_pages_show_what_the_demo_shows(shell: Shell):
         said
     )
     shell.type("cd shop/stockroom")
-    shutil.copy(ROOT / "tools/verify_ledger.py", shell.here)
+    shutil.copy(ROOT / "src/punchlist/model/ledger/verify_ledger.py", shell.here)
     for page in ("explanation/ledger.md", "guides/settings.md", "guides/workflows.md"):
         assert list(steps(ROOT / "docs" / page)), page
         shell.follow(ROOT / "docs" / page)

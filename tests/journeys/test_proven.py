@@ -19,9 +19,10 @@ from punchlist.app.start.start import start_run
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger import verify_ledger
 from punchlist.model.patch.change import ScopeKind
 
-LEDGER = Path(__file__).parents[2] / "tools" / "verify_ledger.py"
+LEDGER = Path(verify_ledger.__file__)
 
 
 @pytest.fixture(scope="module")

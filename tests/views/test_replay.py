@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made import made_run
-from punchlist.app.after.audit import audit_entries
+from punchlist.app.after.audit import audit_lines
 from punchlist.app.after.replay import FileMatch, replay_entries
 from punchlist.errors import UsageError
 from punchlist.model.finding.finding import Finding, Splice, Spot
@@ -271,7 +271,7 @@ def test_a_changed_or_missing_file_a_changed_line_and_another_end_are_told(story
     lines = [encode_line(entry) for entry in story.entries]
     lines[3] = lines[3].replace(b'"1.py"', b'"9.py"')
     (problem,) = replay_entries("r1", story.entries, lines, kept, ReplayRules()).problems
-    assert "entry 4 was changed" in problem
+    assert "entry 4: was changed" in problem
     story.tell("end", ev.Ended(outcome="clean"))
     assert any('the run ended "clean"' in problem for problem in again(story, kept).problems)
 
@@ -289,7 +289,7 @@ def test_a_ledger_without_its_beginning_cannot_be_folded_and_the_audit_says_so()
     )
     with pytest.raises(UsageError, match="run r has no beginning"):
         fold_entries("r", [rest])
-    found = audit_entries("r", [rest], [encode_line(rest)])
+    found = audit_lines("r", [encode_line(rest)])
     assert not found.ok
-    assert found.problems[-1] == "run r has no beginning"
-    assert len(found.problems) == 2
+    assert found.problems[-1] == "punchlist cannot read it: run r has no beginning"
+    assert len(found.problems) == 3

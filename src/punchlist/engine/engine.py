@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Protocol
 
 from msgspec import Struct
@@ -257,9 +258,17 @@ class Engine:
         cut = self._world.collect_cut_calls()
         if cut != Usage():
             event = replace(event, usage=event.usage + replace(cut, seconds=0))
+        if pins := self._pin_transcript(event):
+            event = replace(event, pins={**event.pins, **pins})
         entry = self._store.append(self._run.id, place, key, event, self._world.clock())
         self._run = fold(self._run, entry)
         self._watcher.handle_event(entry, self._run)
+
+    def _pin_transcript(self, event: ev.AnyEvent) -> dict[str, str]:
+        """Return the hash of the transcript that the event names, by its name."""
+        name: str = getattr(event, "transcript", "")
+        content = self._world.artifacts.read(name) if name else None
+        return {} if content is None else {name: sha256(content).hexdigest()}
 
 
 def _pop_done(running: _Running) -> _Running:

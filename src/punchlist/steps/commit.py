@@ -264,12 +264,14 @@ def render_message(batch: Batch, run: Run) -> str:
     round_ = run.position.loop_round
     short = make_subject(run, _commit_title(batch, run), round_, claims)
     where = locate_item(run.items[claims[0]])
-    known = dict.fromkeys(proof for item in claims for proof in find_proofs(batch, run, item))
+    proofs = {item: find_proofs(batch, run, item) for item in claims}
+    known = dict.fromkeys(proof for item in claims for proof in proofs[item])
     lines = [f"Proof: {one_line(describe_proof(proof))}" for proof in known]
     lines += [f"Note: {one_line(note)}" for note in find_notes(batch, run)]
     proven = "\n".join(lines)
     about = f"{where}: {safe_text(lead.title)}"
-    return "\n\n".join((short, about, proven, render_trailers(run, claims)))
+    kinds = {item: [proof.kind for proof in proofs[item]] for item in claims}
+    return "\n\n".join((short, about, proven, render_trailers(run, kinds, run.head)))
 
 
 def is_proven(batch: Batch, run: Run, needs: ProofClass) -> bool:

@@ -111,7 +111,7 @@ def _should_file(item: Item, options: Options) -> bool:
 
 
 async def file_items(task: File, run: Run, world: World) -> Filed:
-    issues = [render_issue(run.items[number], run.id) for number in task.items]
+    issues = [render_issue(run.items[number], run.id, run.head) for number in task.items]
     refs, failed = await _file_issues(issues, world)
     moves = tuple(
         Move(number, Fact.FILED, by=world.tracker.name, why="left over", ref=ref)

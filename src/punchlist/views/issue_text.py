@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Attempt, Item
+from punchlist.model.ledger.commit_trailers import render_comment
 from punchlist.views.item_words import FACTS
 from punchlist.views.safe_text import safe_text
 
@@ -31,11 +32,12 @@ class IssueText(Struct, frozen=True, kw_only=True):
     run: str
 
 
-def render_issue(item: Item, run_id: str) -> IssueText:
+def render_issue(item: Item, run_id: str, head: str = "") -> IssueText:
+    """Render the issue; `head`, the hash of the ledger's last entry, anchors the ledger in it."""
     return IssueText(
         item=item,
         title=_render_title(item),
-        body=_render_body(item, run_id),
+        body=_render_body(item, run_id, render_comment(run_id, head) if head else ""),
         labels=("tech-debt", str(item.severity)),
         run=run_id,
     )
@@ -51,7 +53,7 @@ def _render_title(item: Item) -> str:
     return title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1].rstrip() + "…"
 
 
-def _render_body(item: Item, run_id: str) -> str:
+def _render_body(item: Item, run_id: str, anchor: str) -> str:
     history = "\n".join(_render_history(item.attempts))
     sections = (
         _render_facts(item),
@@ -60,6 +62,7 @@ def _render_body(item: Item, run_id: str) -> str:
         _render_section("What was tried", history or "Nothing yet: no fixer was asked."),
         _render_section("Flagged", "\n".join(f"- {_one_line(flag)}" for flag in item.flags)),
         f"---\nFiled by punchlist: run {inline_code(run_id)}, item {item.number}.",
+        anchor,
         fingerprint_comment(item.fingerprint),
     )
     return "\n\n".join(filter(None, sections)) + "\n"

@@ -46,14 +46,17 @@ class BranchApplier:
         self._trees = trees
 
     async def apply(
-        self, branch: str, *, squash: bool = False, shown: ShownTips = NO_TIPS
+        self, branch: str, *, squash: bool = False, shown: ShownTips = NO_TIPS, trailers: str = ""
     ) -> ApplyResult:
-        """Merge the branch into the checkout, all or nothing; raises RepositoryError."""
+        """Merge the branch into the checkout, all or nothing; raises RepositoryError. A commit that
+        joins both gets the `trailers`.
+        """
         tip = await self._find_tip(branch, shown)
         head = await self._checkout.resolve_commit("HEAD") or self._checkout.head
         if await self._git.is_ancestor(tip, head):
             return ApplyResult("already", head)
-        result, how = await self._join_commits(branch, tip, head, squash=squash)
+        joined = await self._join_trees(branch, tip, head, squash=squash)
+        result, how = await self._join_commits(branch, tip, head, joined, trailers)
         touched = await self._git.list_changed(head, result)
         await self._refuse_dirty(touched)
         await fetch_refspec(self._workshop, await self._keep_commit(result), branch)
@@ -132,22 +135,32 @@ class BranchApplier:
             raise missing_branch(branch)
         return theirs
 
-    async def _join_commits(
+    async def _join_trees(
         self, branch: str, tip: str, head: str, *, squash: bool
     ) -> tuple[str, str]:
-        """Return the commit that joins both, made in the workshop, and how it was made."""
+        """Return the tree of the commit that joins both, and how it is made; for a fast-forward the
+        tree of the tip.
+        """
         ahead = await self._git.is_ancestor(head, tip)
-        if ahead and not squash:
-            return tip, "fast-forward"
         if ahead:
             tree = await self._git.read_line("rev-parse", f"{tip}^{{tree}}")
-        else:
-            tree = await self._merge_trees(branch, tip, head)
+            return tree, "squash" if squash else "fast-forward"
+        return await self._merge_trees(branch, tip, head), "squash" if squash else "merge"
+
+    async def _join_commits(
+        self, branch: str, tip: str, head: str, joined: tuple[str, str], trailers: str
+    ) -> tuple[str, str]:
+        """Return the commit that joins both, made in the workshop, and how it was made."""
+        tree, how = joined
+        if how == "fast-forward":
+            return tip, how
+        squash = how == "squash"
+        message = f"Merge branch '{branch}'"
         if squash:
             message = await self._squash_message(branch, tip, head)
-            return await self._workshop.commit_tree(tree, [head], message), "squash"
-        message = f"Merge branch '{branch}'"
-        return await self._workshop.commit_tree(tree, [head, tip], message), "merge"
+        whole = f"{message.rstrip()}\n\n{trailers}".rstrip()
+        parents = [head] if squash else [head, tip]
+        return await self._workshop.commit_tree(tree, parents, whole), how
 
     async def _merge_trees(self, branch: str, tip: str, head: str) -> str:
         """Return the tree of a three-way merge; raises RepositoryError that names the conflicts."""

@@ -8,6 +8,7 @@ from msgspec import Struct
 from punchlist.adapters.reports import fix_report as cycles
 from punchlist.adapters.reports import html, junit, markdown, sarif
 from punchlist.adapters.reports import json as document
+from punchlist.adapters.reports.redact import redact_run
 from punchlist.model.ledger.run import Run
 
 
@@ -21,7 +22,8 @@ class ReportFormat(Struct, frozen=True):
     render: Callable[[Run], bytes]
 
     def __call__(self, run: Run) -> bytes:
-        return self.render(run)
+        """Return the report for people and other programs: without secrets."""
+        return self.render(redact_run(run))
 
 
 _MD, _JSON = "text/markdown", "application/json"

@@ -25,9 +25,16 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX runs_by_repository ON runs (repository, started_at)",
         "CREATE TABLE cache (key TEXT PRIMARY KEY, value BLOB NOT NULL)",
     ),
+    (  # the hash of a run's last entry: without it, entries cut off at the end are not missed
+        "ALTER TABLE runs ADD COLUMN head TEXT NOT NULL DEFAULT ''",
+        """UPDATE runs SET head = coalesce(
+             (SELECT hash FROM entries WHERE run = runs.id ORDER BY seq DESC LIMIT 1), '')""",
+    ),
 )
 
 VERSION = len(STEPS)
+HEADS = 2
+"""From this version on, the runs have heads."""
 
 
 def read_version(database: sqlite3.Connection) -> int:

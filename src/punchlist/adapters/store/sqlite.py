@@ -9,9 +9,11 @@ from threading import RLock
 from typing import Any, Self
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.store import migrations
+from punchlist.adapters.store.columns import compare_columns, compare_run_row
 from punchlist.adapters.store.errors import convert_errors
 from punchlist.adapters.store.permissions import keep_file_private, keep_private
 from punchlist.errors import LedgerBroken, StoreError, UsageError
@@ -53,6 +55,22 @@ _COURSE = """
   SELECT CAST(line AS BLOB) FROM entries WHERE run = ?
   AND kind IN ('started', 'asked', 'clarified', 'answered', 'interrupted', 'resumed') ORDER BY seq
 """
+
+_COLUMNS = ("run", "seq", "at", "place", "key", "kind", "hash")
+_ROW = f"""
+  SELECT {", ".join(_COLUMNS)}, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ?
+  ORDER BY seq LIMIT 1
+"""  # noqa: S608 - the names of the columns are those above
+
+
+class LedgerSnapshot(Struct, frozen=True):
+    """`head`: the hash of the last entry as noted when that was written; None if the ledger is of a
+    version that noted none. `faults`: columns that say something else than the lines.
+    """
+
+    lines: tuple[bytes, ...]
+    head: str | None
+    faults: tuple[str, ...] = ()
 
 
 class SqliteStore:
@@ -97,6 +115,7 @@ class SqliteStore:
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (run, entry.seq, at, place, key, kind, entry.hash, encode_line(entry)),
             )
+            database.execute("UPDATE runs SET head = ? WHERE id = ?", (entry.hash, run))
             return entry
 
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
@@ -117,6 +136,32 @@ class SqliteStore:
         """Yield entries as JSON lines, exactly as hashed and written."""
         for line in self._read_lines(run, 0):
             yield line + b"\n"
+
+    def take_snapshot(self, run: str) -> LedgerSnapshot:
+        """Return the run's lines with what the tables say beside them, all of one moment."""
+        with self._turn, convert_errors(self._path, "read"), ExitStack() as end:
+            self._database.execute("BEGIN")
+            end.callback(self._roll_back)
+            lines = tuple(self._read_lines(run, 0))
+            return LedgerSnapshot(lines, self._read_head(run), tuple(self._find_faults(run)))
+
+    def _read_head(self, run: str) -> str | None:
+        if migrations.read_version(self._database) < migrations.HEADS:
+            return None
+        rows = self._fetch_rows("SELECT head FROM runs WHERE id = ?", (run,))
+        return str(rows[0][0]) if rows else ""
+
+    def _find_faults(self, run: str) -> Iterator[str]:
+        """Yield which columns of the tables say something else than the lines."""
+        row = self._fetch_rows("SELECT id, repository, started_at FROM runs WHERE id = ?", (run,))
+        first = next(self._read_lines(run, 0), None)
+        if row and first is not None:
+            yield from compare_run_row(row[0], first)
+        seq: object = -1
+        while page := self._fetch_rows(_ROW, (run, seq)):
+            *columns, line = page[0]
+            seq = columns[1]
+            yield from compare_columns(dict(zip(_COLUMNS, columns, strict=True)), line)
 
     def runs(self, repository: str = "") -> list[RunRow]:
         """Return the runs of one repository, or of all, newest first."""

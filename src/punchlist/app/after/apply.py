@@ -12,6 +12,7 @@ from punchlist.app.after.dismissals import rewrite_reports
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.item.batch import CommitGrouping
+from punchlist.model.ledger.commit_trailers import render_anchor
 from punchlist.model.ledger.events import Published
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
@@ -41,7 +42,8 @@ async def apply_branch(
     if change.kind is ScopeKind.STAGED:
         applied = await applier.apply_staged(branch, change.head, shown=shown)
     else:
-        applied = await applier.apply(branch, squash=squash, shown=shown)
+        trailers = render_anchor(run.id, run.head)
+        applied = await applier.apply(branch, squash=squash, shown=shown, trailers=trailers)
     if applied.how == "already":
         return f"{branch} is part of your branch already"
     files = "1 file" if len(applied.files) == 1 else f"{len(applied.files)} files"

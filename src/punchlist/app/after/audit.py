@@ -1,17 +1,19 @@
-"""Audit of a ledger: the hash chain, and that every finding is accounted for."""
+"""Audit: verify that a run's ledger adds up, and that every finding is accounted for."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
+from msgspec.structs import replace
 
 from punchlist.app.session import Session
-from punchlist.errors import UsageError
-from punchlist.model.item.item import ENDED, Status
-from punchlist.model.ledger import events as ev
+from punchlist.errors import StoreError, UsageError
+from punchlist.model.ledger import codec as wire
+from punchlist.model.ledger.commit_trailers import Anchor
+from punchlist.model.ledger.events import Entry
 from punchlist.model.ledger.fold import fold_entries
-from punchlist.model.ledger.hash_chain import verify_lines
-from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.verify_ledger import Ledger
+from punchlist.ports.artifacts import Artifacts
 
 
 class Audit(Struct, frozen=True, kw_only=True):
@@ -30,76 +32,77 @@ class Audit(Struct, frozen=True, kw_only=True):
     filed: int = 0
     dismissed: int = 0
     listed: int = 0
+    head: str = ""
+    """The hash of the last entry."""
+    anchors: tuple[str, ...] = ()
+    """The commits and files that it was compared with."""
 
 
-def audit_entries(run_id: str, entries: Iterable[ev.Entry], written: Iterable[bytes]) -> Audit:
-    """Audit the entries. `written` are their bytes on disk, which the hash chain covers."""
-    lines = list(entries)
-    broken = verify_lines(written)
-    problems = [broken] if broken else []
-    try:
-        run = fold_entries(run_id, lines)
-    except UsageError as error:  # the first line is gone, or another
-        problems.append(str(error))
-        return Audit(run=run_id, entries=len(lines), ok=False, problems=tuple(problems))
-    problems += [*_find_lost(lines, run), *_find_unended(run), *_find_unproven(run)]
-    placed = sum(len(item.findings) for item in run.items.values())
-    tally = {status: len(run.find_items(status)) for status in Status}
-    return Audit(
+def audit_lines(
+    run_id: str, lines: Iterable[bytes], *, head: str = "", anchors: Mapping[str, str] | None = None
+) -> Audit:
+    """Audit lines by the laws of the ledger, and by what punchlist itself makes of them. `head`:
+    the hash of the last entry, if known; `anchors`: hashes that it must have, and who says so.
+    """
+    lines = list(lines)
+    ledger = Ledger()
+    for line in lines:
+        ledger.add_line(line)
+    ledger.close(head, dict(anchors or {}))
+    problems = [*ledger.problems, *_find_differences(run_id, lines, ledger)]
+    audit = Audit(
         run=run_id,
         entries=len(lines),
         ok=not problems,
         problems=tuple(problems),
-        reported=run.reviewing.reported,
-        items=len(run.items),
-        merged=placed - len(run.items),
-        seen_again=sum(item.sightings for item in run.items.values()),
-        refused=len(run.reviewing.refused),
-        fixed=tally[Status.FIXED],
-        filed=tally[Status.FILED],
-        dismissed=tally[Status.DISMISSED],
-        listed=len(run.filing.listed),
+        head=ledger.previous,
     )
+    sums = {name: n for name, n in ledger.count().items() if name in Audit.__struct_fields__}
+    return replace(audit, **sums)
 
 
-def _find_lost(entries: list[ev.Entry], run: Run) -> Iterator[str]:
-    reported: list[str] = []
-    placed: Counter[str] = Counter()
-    for entry in entries:
-        if isinstance(entry.event, ev.Reviewed):
-            reported += [finding.id for finding in entry.event.findings]
-        elif isinstance(entry.event, ev.Consolidated):
-            placed.update(_finding_ids(entry.event))
-    waiting = set() if run.ended else {finding.id for finding in run.reviewing.fresh}
-    for identifier in reported:
-        if placed[identifier] != 1 and identifier not in waiting:
-            yield f"finding {identifier} is in {placed[identifier]} items"
-    if len(set(reported)) != len(reported):
-        yield "two findings have one id"
-
-
-def _finding_ids(event: ev.Consolidated) -> Iterator[str]:
-    yield from (finding.id for item in event.items for finding in item.findings)
-    yield from (sighting.finding.id for sighting in event.sightings)
-
-
-def _find_unended(run: Run) -> Iterator[str]:
-    if not run.ended:
+def _find_differences(run_id: str, lines: Iterable[bytes], ledger: Ledger) -> Iterator[str]:
+    """Yield why punchlist cannot read the lines, or which state it folds them to instead."""
+    try:
+        run = fold_entries(run_id, [wire.decode(line, Entry) for line in lines])
+    except (UsageError, MsgspecError, UnicodeDecodeError) as error:
+        yield f"punchlist cannot read it: {error}"
         return
-    listed = set(run.filing.listed)
-    for item in run.items.values():
-        if item.status not in ENDED and item.number not in listed:
-            yield f"item {item.number} ended {item.status}, and is not listed"
+    for number in sorted(run.items.keys() | ledger.items.keys()):
+        ours = run.items[number].status.value if number in run.items else "missing"
+        said = ledger.items[number].status if number in ledger.items else "missing"
+        if ours != said:
+            yield f"item {number} is {said} by its entries, and punchlist takes it for {ours}"
 
 
-def _find_unproven(run: Run) -> Iterator[str]:
-    for item in run.find_items(Status.FIXED):
-        if not item.proofs or not item.commit:
-            lacking = "a commit" if item.proofs else "a proof"
-            yield f"item {item.number} is fixed without {lacking}"
-
-
-def audit_run(session: Session, run_id: str) -> Audit:
+def audit_run(session: Session, run_id: str, anchors: Sequence[Anchor] = ()) -> Audit:
+    """Audit a run of the store: its lines, the tables and files beside them, and `anchors`, hashes
+    of entries that are kept elsewhere.
+    """
     found = session.find(run_id)
-    written = (line.rstrip(b"\n") for line in session.store.export(found))
-    return audit_entries(found, session.store.read(found), written)
+    kept = session.store.take_snapshot(found)
+    named = {anchor.hash: anchor.where for anchor in anchors}
+    audit = audit_lines(found, kept.lines, head=kept.head or "", anchors=named)
+    audit = replace(audit, anchors=tuple(sorted(set(named.values()))))
+    beside = list(kept.faults)
+    if kept.lines and kept.head == "":
+        beside.append("the table does not say which entry is the last one")
+    beside += _find_changed_files(kept.lines, session.artifacts(found))
+    return replace(audit, ok=audit.ok and not beside, problems=(*audit.problems, *beside))
+
+
+def _find_changed_files(lines: Iterable[bytes], artifacts: Artifacts) -> Iterator[str]:
+    """Yield files of evidence that are not as they were when they were recorded; one that is gone
+    may have been cleaned up.
+    """
+    ledger = Ledger()
+    for line in lines:
+        ledger.add_line(line)
+    for name, known in sorted(ledger.pins.items()):
+        try:
+            content = artifacts.read(name)
+        except StoreError as error:
+            yield f"the evidence {name!r:.120} cannot be read: {error}"
+            continue
+        if content is not None and sha256(content).hexdigest() != known:
+            yield f"the evidence {name} was changed after it was recorded"

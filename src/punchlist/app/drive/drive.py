@@ -48,7 +48,9 @@ async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Wat
     workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
     folder = run_folder(session.home, run.id)
     hear, own = watcher.handle_output, session.own_agents
-    world = wiring.build_world(workshop, run, started, store, folder, hear, own_agents=own)
+    world = wiring.build_world(
+        workshop, run, started, store, folder, hear, own_agents=own, flags=session.flags
+    )
     settings = decode_settings(started.settings).settings
     limits = settings.limits
     allowed = Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width)

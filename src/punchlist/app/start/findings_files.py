@@ -58,5 +58,5 @@ def write_issues(home: Path, entries: Sequence[Mapping[str, Any]]) -> str:
 def write_items(home: Path, run: Run, numbers: Iterable[int]) -> str:
     """Write items of a run as SARIF into its folder; return the path."""
     items = {number: run.items[number] for number in numbers}
-    content = REPORTS["report.sarif"](replace(run, items=items))
+    content = REPORTS["report.sarif"].render(replace(run, items=items))
     return FolderArtifacts(run_folder(home, run.id)).write("handed-on.sarif", content)

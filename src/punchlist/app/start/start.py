@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -32,11 +33,15 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
     with Lease.acquire(session.home, run_id, request, force=ready.force):
         artifacts = session.artifacts(run_id)
+        pins = {}
         for name, path in files.items():
-            artifacts.write(name, _read_findings(path))
+            content = _read_findings(path)
+            artifacts.write(name, content)
+            pins[name] = sha256(content).hexdigest()
         started = replace(
             ready.started(repository),
             document_files=tuple(files),
+            pins=pins,
             request=request,
             owed=() if ready.issue_ids else load_debts(session.store, repository),
             dismissed=load_dismissals(session.store, repository),

@@ -31,7 +31,7 @@ from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Agent
 from punchlist.ports.world import World
-from punchlist.settings import decode_settings
+from punchlist.settings import decode_settings, load_settings, restore_values
 
 
 def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
@@ -43,9 +43,14 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     hear: Hear = lambda label, piece: None,
     *,
     own_agents: Mapping[str, Agent] | None = None,
+    flags: Mapping[str, str] | None = None,
 ) -> World:
-    """`folder` is the run's own; `own_agents` are those of a program that uses the library."""
+    """`folder` is the run's own; `own_agents` are those of a program that uses the library; `flags`
+    are settings of this process, for what a run does not store: the values of variables.
+    """
     loaded = decode_settings(started.settings)
+    if started.crew:
+        loaded = restore_values(loaded, load_settings(None, flags or {}))
     settings, checkout = loaded.settings, workshop.checkout.root
     suppressions = suppressions_of(settings.analyzers)
     trees, artifacts = WorkTrees(workshop), FolderArtifacts(folder)

@@ -26,6 +26,8 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
 
     moves: tuple[Move, ...] = ()
     usage: Usage = Usage()
+    pins: dict[str, str] = {}
+    """SHA-256 of the files of evidence that belong to it, by name in the run's folder."""
 
 
 class Started(Event, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ def fold(run: Run, entry: ev.Entry) -> Run:
     run = replace(
         run,
         seq=entry.seq,
+        head=entry.hash,
         last_at=entry.at,
         active=run.active + _active_seconds(run, entry),
         started_at=run.started_at or entry.at,

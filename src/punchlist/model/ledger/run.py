@@ -227,6 +227,8 @@ class Run(Struct, frozen=True, kw_only=True):
     id: str
     started: ev.Started
     seq: int = 0
+    head: str = ""
+    """The hash of its last entry so far; commits and issues name it, as anchors of the ledger."""
     started_at: float = 0
     last_at: float = 0
     active: float = 0

@@ -58,8 +58,9 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     known = _require_passed_test(check, known)
     tests, unloaded = known.result.tests, known.result.unloaded
     outcomes = [outcome for test, outcome in tests.items() if test not in unloaded]
-    artifact = world.artifacts.write(_artifact_name(check), msgspec.json.encode(known.result))
-    world.artifacts.write(lines_artifact(check.name), msgspec.json.encode(known.lines))
+    result, lines = msgspec.json.encode(known.result), msgspec.json.encode(known.lines)
+    artifact = world.artifacts.write(_artifact_name(check), result)
+    world.artifacts.write(lines_artifact(check.name), lines)
     return Baselined(
         check=check.name,
         exit_code=known.result.exit_code,
@@ -76,6 +77,10 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
         remedy=known.remedy,
         lines_unknown=known.lines.unknown,
         gate=check.is_gate,
+        pins={
+            _artifact_name(check): sha256(result).hexdigest(),
+            lines_artifact(check.name): sha256(lines).hexdigest(),
+        },
         usage=Usage() if kept else Usage(seconds=world.clock() - began, checks=known.runs),
     )
 

@@ -8,6 +8,16 @@ from msgspec import Struct
 
 from punchlist.model.item.batch import CommitGrouping
 from punchlist.model.item.item import Item
+from punchlist.model.item.proof import ProofClass
+from punchlist.model.ledger.commit_trailers import (
+    ITEMS,
+    LEDGER,
+    PROOFS,
+    RUN,
+    ItemProofs,
+    read_trailers,
+    render_proofs,
+)
 from punchlist.model.ledger.events import Landed
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
@@ -101,7 +111,19 @@ def render_group(made: Sequence[MadeCommit], landed: Sequence[Landed], run: Run)
         subject = make_subject(run, title, max(each.round for each in landed), numbers)
     listed = "\n".join(f"- {locate_item(item)}: {one_line(item.current.title)}" for item in items)
     seen = "\n".join(_list_evidence(items))
-    return "\n\n".join(filter(None, (subject, listed, seen, render_trailers(run, numbers))))
+    claims, head = _join_claims(made, numbers)
+    return "\n\n".join(filter(None, (subject, listed, seen, render_trailers(run, claims, head))))
+
+
+def _join_claims(made: Sequence[MadeCommit], numbers: Sequence[int]) -> tuple[ItemProofs, str]:
+    """Return what the messages of the commits claim of the items, the last of each counting, and
+    the last anchor: so the same commits always give the same group.
+    """
+    known = [read_trailers(each.message) for each in made]
+    proofs: ItemProofs = dict.fromkeys(numbers, ())
+    for each in known:
+        proofs |= {item: kinds for item, kinds in each.proofs.items() if item in proofs}
+    return proofs, next((each.ledger for each in reversed(known) if each.ledger), "")
 
 
 def make_subject(run: Run, title: str, round_: int, numbers: Sequence[int]) -> str:
@@ -119,16 +141,18 @@ def make_subject(run: Run, title: str, round_: int, numbers: Sequence[int]) -> s
     return shorten_subject("".join(named))
 
 
-def render_trailers(run: Run, numbers: Sequence[int]) -> str:
+def render_trailers(run: Run, proofs: Mapping[int, Sequence[ProofClass]], head: str) -> str:
     """Render the trailers of a commit: the story if there is one, the run, the codes of chosen
-    issues, and the items.
+    issues, the items with the classes of their proofs, and the ledger's `head` before the commit.
     """
+    numbers = tuple(proofs)
     story = run.started.story
     named = [f"Story: {one_line(f'{story.id} {story.title}')}"] if story.id else []
     chosen = [issue_code(run, number) for number in numbers if run.started.issue_ids]
     issues = [f"Punchlist-Issues: {', '.join(chosen)}"] if chosen else []
     items = ", ".join(map(str, numbers))
-    return "\n".join((*named, f"Punchlist-Run: {run.id}", *issues, f"Punchlist-Items: {items}\n"))
+    own = [f"{RUN}: {run.id}", *issues, f"{ITEMS}: {items}", f"{PROOFS}: {render_proofs(proofs)}"]
+    return "\n".join((*named, *own, *([f"{LEDGER}: {head}"] if head else []), ""))
 
 
 def _group_subject(landed: Sequence[Landed], count: int, titles: Mapping[int, str]) -> str:
