@@ -1,11 +1,17 @@
 """converge on the command line: a story, its documents in the checkout, the question, and what each answer does."""
 
+import json
+import re
+from pathlib import Path
+
 import workbench
 from workbench import finding, fix, fixer
 
 WHY = "a shop without prices cannot open"
 ALL = [finding("mean", impact=WHY), finding("initials")]
 LEFT = {"findings": ALL, "summary": "looked"}
+ORDER = [("adversarial", 1), ("fixer", 1), ("adversarial", 2), ("fixer", 2), ("adversarial", 3)]
+"""Who is asked in which round."""
 
 
 def play(repo, tmp_path, make_punchlist):
@@ -51,16 +57,32 @@ def test_a_story_is_seen_through_to_the_question_and_accepted(repo, tmp_path, ma
     assert ("mean() fails" in listed, "accepted after 4 rounds" in listed) == (True, True)
 
 
+def test_what_a_round_did_is_told_with_the_number_of_that_round(repo, tmp_path, make_punchlist):
+    """In the events, in items' histories and issues, and in the message of a commit."""
+    command = play(repo, tmp_path, make_punchlist)
+    named = ("--set", "commit-subject=round {round} - {title}")
+    told = command("run", "--workflow", "converge", "--yes", "--events", *named).stdout
+    events = [json.loads(line)["event"] for line in told.splitlines()]
+    begun = [(event["role"], event["round"]) for event in events if event.get("role")]
+    assert begun == ORDER
+    fixed, left = (command("show", "last", number).stdout for number in ("1", "2"))
+    assert set(re.findall(r"round (\d): ", fixed)) == {"1"}
+    assert re.findall(r"round (\d): deferred", left) == ["1", "2"]
+    assert repo.git("log", "--all", "--format=%s", "--grep=^round").startswith("round 1 - page()")
+    command("answer", "last", "a")
+    (issue,) = [item["issue"] for item in command.json("show", "last") if item["number"] == 2]
+    assert re.findall(r"Round (\d), robot: deferred", Path(issue).read_text()) == ["1", "2"]
+
+
 def test_a_dry_run_says_what_it_would_start_and_writes_no_document(repo, tmp_path, make_punchlist):
     command = play(repo, tmp_path, make_punchlist)
     story = ("--story", "2.3", "--documents", "docs/progress", "--set", "coverage=80")
     shown = command("run", "--workflow", "converge", "--yes", "--dry-run", *story)
     assert shown.returncode == 0, shown.stderr
     lines = [line.strip(" -") for line in shown.stdout.splitlines() if "[DRY-RUN]" in line]
-    order = [("adversarial", 1), ("fixer", 1), ("adversarial", 2), ("fixer", 2), ("adversarial", 3)]
     assert lines == [
         f"[DRY-RUN] Would start robot as {role} for Story 2.3 round {number}"
-        for role, number in order
+        for role, number in ORDER
     ]
     assert "This is about Story 2.3\nBranch: feature\n" in shown.stdout
     assert not (repo.root / "docs").exists()

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import NamedTuple
 
 from punchlist.app.after.audit import audit_run
 from punchlist.app.drive.drive import resume_run
@@ -11,6 +13,9 @@ from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
+from punchlist.cli.errors import run_command
+from punchlist.cli.root import root
+from punchlist.cli.terminal import reset_consoles
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 
@@ -97,6 +102,43 @@ class Watch:
             self._on_told(entry, run)
 
 
+class Told(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def arguments_of(flags=None, **request) -> list[str]:
+    """The arguments of `punchlist run` for a request, written as its fields are."""
+    asked = Request(**request)
+    named = {
+        "base": asked.base,
+        "workflow": asked.workflow,
+        "story": asked.story,
+        "title": asked.title,
+        "note": asked.notes,
+        "rounds": asked.rounds,
+        "threshold": asked.threshold,
+    }
+    several = {
+        "findings": asked.findings,
+        "spec": asked.specification,
+        "set": [f"{name}={value}" for name, value in (flags or {}).items()],
+    }
+    scopes = {ScopeKind.ALL: "--all", ScopeKind.STAGED: "--staged"}
+    checks = {True: "--yes", False: "--no-checks"}
+    switches = [
+        *filter(None, (scopes.get(asked.kind), checks.get(asked.allow_checks))),
+        *(["--force"] if asked.force else []),
+    ]
+    options = [
+        *((name, value) for name, value in named.items() if value not in ("", None)),
+        *((name, value) for name, values in several.items() for value in values),
+    ]
+    told = [part for name, value in options for part in (f"--{name}", str(value))]
+    return [*switches, *told, *asked.paths]
+
+
 class Place:
     """The repository, and the things one does with it."""
 
@@ -111,16 +153,50 @@ class Place:
 
         return asyncio.run(main())
 
+    def type(self, *arguments: str, errors=None) -> Told:
+        """What a user sees who types `punchlist` and these arguments, in this process."""
+        reset_consoles()
+        out, err = [TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2)]
+        with (
+            contextlib.chdir(self.repo.root),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            code = (errors or run_command)(
+                lambda: root.main(list(arguments), prog_name="punchlist", standalone_mode=False),
+                arguments,
+            )
+        reset_consoles()
+        return Told(int(code), *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+    def order(self, *arguments: str, watch=None) -> Run:
+        """Type a command, let its error be raised, and return the last run as its ledger tells it."""
+        self.type(*arguments, errors=lambda work, _: work())
+
+        async def read(app):
+            name = app.find("last")
+            for entry in app.store.read(name) if watch else ():
+                watch.handle_event(entry, None)
+            return app.load(name)
+
+        return self.do(read)
+
     def run(self, watch=None, flags=None, **request) -> Run:
-        asked = Request(**{"kind": ScopeKind.ALL, "allow_checks": True, **request})
+        """Type `punchlist run`; one that is watched as it goes runs without the command line."""
+        request = {"kind": ScopeKind.ALL, "allow_checks": True, **request}
+        if not isinstance(watch, Watch):
+            typed = arguments_of({**FLAGS, **(flags or {})}, **request)
+            return self.order("run", *typed, watch=watch)
 
         async def work(app):
-            return await start_run(app, await prepare_run(app, asked), watch or Watch())
+            return await start_run(app, await prepare_run(app, Request(**request)), watch)
 
         return self.do(work, flags)
 
     def resume(self, watch=None) -> Run:
-        return self.do(lambda app: resume_run(app, "last", watch or Watch()))
+        if watch is None:
+            return self.order("resume", "last")
+        return self.do(lambda app: resume_run(app, "last", watch))
 
     def audit(self):
         async def work(app):

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from shop import Watch
 
 from punchlist.adapters.store.lease import Lease
 from punchlist.app.drive.answers import answer_run
@@ -49,7 +50,7 @@ def kinds(place):
 
 def test_a_run_that_another_sees_to_its_end_meanwhile_is_not_resumed(place, monkeypatch):
     unfinished(place)
-    just_before(monkeypatch, place.resume)
+    just_before(monkeypatch, lambda: place.resume(Watch()))
     run = place.resume()
     assert run.ended
     assert kinds(place).count("Resumed") == 1
@@ -68,7 +69,7 @@ def asking(bench):
 def test_a_run_that_waits_again_meanwhile_is_not_resumed(bench, monkeypatch):
     asking(bench)
     bench.answer("c", resume=False)
-    just_before(monkeypatch, bench.resume)
+    just_before(monkeypatch, lambda: bench.resume(Watch()))
     with pytest.raises(UsageError, match="waits for an answer"):
         bench.resume()
     assert kinds(bench)[-1] == "Asked"

@@ -3,21 +3,10 @@
 import json
 import os
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
-from io import BytesIO, TextIOWrapper
-from typing import NamedTuple
 
-from shop import Place, Watch
+from shop import Place
 
 from punchlist.adapters.agents.scripted.agent import read_calls
-from punchlist.app.drive.answers import answer_run
-from punchlist.app.drive.drive import resume_run
-from punchlist.app.start.prepare import prepare_run
-from punchlist.app.start.request import Request
-from punchlist.app.start.start import start_run
-from punchlist.cli.errors import run_command
-from punchlist.cli.root import root
-from punchlist.cli.terminal import reset_consoles
 from punchlist.model.ledger.run import Run
 
 BASE = {
@@ -126,12 +115,6 @@ def scores(times: int = 0, **by_code) -> dict:
     }
 
 
-class Told(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
 class Workbench(Place):
     """The repository on a branch with the faults, and whoever was told to play."""
 
@@ -164,31 +147,13 @@ class Workbench(Place):
         return [(call.agent, call.role) for call in read_calls(self.folder / "calls.jsonl")]
 
     def run(self, workflow="proven", watch=None, flags=None, **request) -> Run:
-        asked = Request(**{"allow_checks": True, "workflow": workflow, **request})
+        return super().run(watch, flags, **{"kind": None, "workflow": workflow, **request})
 
-        async def work(app):
-            return await start_run(app, await prepare_run(app, asked), watch or Watch())
-
-        return self.do(work, flags)
-
-    def type(self, *arguments: str) -> Told:
-        """What a user sees who types `punchlist` and these arguments, in this process."""
-        reset_consoles()
-        streams = [TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2)]
-        with chdir(self.repo.root), redirect_stdout(streams[0]), redirect_stderr(streams[1]):
-            code = run_command(
-                lambda: root.main(list(arguments), prog_name="punchlist", standalone_mode=False),
-                arguments,
-            )
-        reset_consoles()
-        return Told(int(code), *(stream.buffer.getvalue().decode() for stream in streams))
-
-    def answer(self, said, by="pat", *, resume=True) -> Run:
-        async def work(app):
-            run = await answer_run(app, "last", said, by)
-            return await resume_run(app, "last", Watch()) if resume and not run.waits else run
-
-        return self.do(work)
+    def answer(self, said, by="pat", *, resume=True, watch=None) -> Run:
+        """Type `punchlist answer`: a choice, or texts by the ids of the questions."""
+        words = [said] if isinstance(said, str) else [f"{id_}={text}" for id_, text in said.items()]
+        only = [] if resume else ["--no-resume"]
+        return self.order("answer", "last", *words, "--by", by, *only, watch=watch)
 
     def artifacts(self):
         """The run's folder."""

@@ -56,21 +56,26 @@ def test_fates_are_told_by_both_ends():
 
 
 def test_each_round_is_shown_as_it_ended_and_the_last_as_it_is():
+    """What is done after a loop decided to go on belongs to the round that decided."""
     told = (
-        STARTED,
-        ev.Consolidated(items=(item(1), item(2))),
-        ev.RoundEnded(round=1),
-        ev.Consolidated(items=(item(3),)),
-        ev.Dismissed(by="ada", why="no", moves=(Move(1, Fact.DISMISSED),)),
-        ev.RoundEnded(round=2, stop="settled"),
-        ev.Dismissed(by="ada", why="no", moves=(Move(2, Fact.DISMISSED),)),
+        ("start", STARTED),
+        ("0.1.0", ev.Consolidated(items=(item(1), item(2)))),
+        ("0.1.1", ev.RoundEnded(round=1)),
+        ("0.1.2", ev.Consolidated(items=(item(4),))),
+        ("0.2.0", ev.Consolidated(items=(item(3),))),
+        ("people", ev.Dismissed(by="ada", why="no", moves=(Move(1, Fact.DISMISSED),))),
+        ("0.2.1", ev.RoundEnded(round=2, stop="settled")),
+        ("people", ev.Dismissed(by="ada", why="no", moves=(Move(2, Fact.DISMISSED),))),
     )
     entries = [
-        Entry(run="r", seq=seq, at=seq, place="1", key=str(seq), event=event)
-        for seq, event in enumerate(told, 1)
+        Entry(run="r", seq=seq, at=seq, place=place, key=str(seq), event=event)
+        for seq, (place, event) in enumerate(told, 1)
     ]
     rounds = items_by_round("r", entries)
-    assert {number: sorted(items) for number, items in rounds.items()} == {1: [1, 2], 2: [1, 2, 3]}
+    assert {number: sorted(items) for number, items in rounds.items()} == {
+        1: [1, 2, 4],
+        2: [1, 2, 3, 4],
+    }
     assert [rounds[1][1].status, rounds[2][1].status, rounds[2][2].status] == [
         Status.OPEN,
         Status.DISMISSED,

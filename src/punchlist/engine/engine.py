@@ -17,7 +17,7 @@ from punchlist.model.item.usage import UNKNOWN_COST, Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.outcome import run_outcome
-from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run import Run, parse_round
 from punchlist.ports.store import Store
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action
@@ -148,7 +148,7 @@ class Engine:
         begun = ev.Begun(
             verb=at.do.verb,
             step=at.place,
-            round=self._run.position.round,
+            round=parse_round(at.place) or self._run.position.round,
             about=action.about,
             role=action.role,
             agents=self._run.started.crew.get(action.role, ()),

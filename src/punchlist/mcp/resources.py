@@ -89,7 +89,7 @@ def _redact_event(event: AnyEvent) -> AnyEvent:
     """Remove settings and private tests: the client may be the fixer."""
     match event:
         case Started():
-            return replace(event, settings="")
+            return replace(event, settings="", keep="")
         case Reproduced():
             return replace(event, path="", content="")
         case _:

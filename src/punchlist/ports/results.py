@@ -9,7 +9,7 @@ class ResultStore(Protocol):
 
     @property
     def where(self) -> str:
-        """The store's address for the user."""
+        """The store's address, as everyone who reads a run may know it."""
         ...
 
     def put(self, run: str, name: str, content: bytes) -> None: ...

@@ -193,7 +193,7 @@ async def _commit_batches(
 def _describe_landing(batch: Batch, sha: str, run: Run) -> Landed:
     items = run.claimed_items(batch)
     rule = run.items[items[0]].current.rule
-    return Landed(batch.number, sha, items, rule, batch.uses_agent, round=run.position.loop_round)
+    return Landed(batch.number, sha, items, rule, batch.uses_agent, round=run.position.round)
 
 
 async def publish_branch(task: Publish, run: Run, world: World) -> Published:
@@ -261,7 +261,7 @@ def render_message(batch: Batch, run: Run) -> str:
     """Render the commit message: subject, location, proofs, notes, and trailers for machines."""
     claims = run.claimed_items(batch) or batch.items
     lead = run.items[claims[0]].current
-    round_ = run.position.loop_round
+    round_ = run.position.round
     short = make_subject(run, _commit_title(batch, run), round_, claims)
     where = locate_item(run.items[claims[0]])
     proofs = {item: find_proofs(batch, run, item) for item in claims}

@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from punchlist.model.item.item import ENDED, Item, Status, reading_order
-from punchlist.model.ledger.events import Entry, RoundEnded
+from punchlist.model.ledger.events import Entry
 from punchlist.model.ledger.fold import begin, fold
 
 K = TypeVar("K", bound=Hashable)
@@ -76,14 +76,13 @@ def find_fate(old: Item | None, new: Item | None) -> ItemFate:
 
 def items_by_round(run_id: str, entries: Iterable[Entry]) -> dict[int, dict[int, Item]]:
     """Return the items after each round; the last round as they are now."""
-    lines, rounds = iter(entries), dict[int, dict[int, Item]]()
+    lines = iter(entries)
     run = begin(run_id, lines)
+    rounds = {run.position.round: run.items}
     for entry in lines:
-        ended = entry.event.round if isinstance(entry.event, RoundEnded) else None
         run = fold(run, entry)
-        if ended is not None:
-            rounds[ended] = run.items
-    return {**rounds, run.position.round: run.items}
+        rounds[run.position.round] = run.items
+    return rounds
 
 
 def index_fingerprints(items: Iterable[Item]) -> dict[str, Item]:

@@ -95,8 +95,10 @@ def what_if(
     lines = iter(entries)
     run = begin(run_id, lines)
     for entry in lines:
+        after = fold(run, entry)
+        other.round = after.position.round
         other.apply_event(run, entry.event)
-        run = fold(run, entry)
+        run = after
     other.finish_run(run)
     return tuple(_list_differences(run, other.found))
 
@@ -117,6 +119,8 @@ class _Simulation:
     def __init__(self, then: ReplayRules, now: ReplayRules) -> None:
         self._then = then
         self._now = now
+        self.round = 1
+        """The round of the event that is applied."""
         self._gone: dict[str, int] = {}
         """Files in which a fix would not have landed, and of which item."""
         self.found: dict[int, tuple[int, ReplayFate, str]] = {}
@@ -140,16 +144,16 @@ class _Simulation:
         """Record unresolved items that would have been worked on."""
         for item in run.left:
             if (why := self._explain_tried(item)) and item.number not in self.found:
-                self.found[item.number] = (run.position.round, ReplayFate.TRIED, why)
+                self.found[item.number] = (self.round, ReplayFate.TRIED, why)
 
-    def _record_difference(self, run: Run, number: int, fate: ReplayFate, why: str) -> None:
-        self.found.setdefault(number, (run.position.round, fate, why))
+    def _record_difference(self, number: int, fate: ReplayFate, why: str) -> None:
+        self.found.setdefault(number, (self.round, fate, why))
 
     def _check_plan(self, run: Run, event: ev.Planned) -> None:
         for batch in event.batches:
             for number in batch.items:
                 if number in run.items and (why := self._explain_left(run.items[number])):
-                    self._record_difference(run, number, ReplayFate.LEFT, why)
+                    self._record_difference(number, ReplayFate.LEFT, why)
 
     def _explain_left(self, item: Item) -> str:
         now = self._now
@@ -186,10 +190,10 @@ class _Simulation:
             was, would = batch.number in event.approved, batch.number in verdict.approved
             for number in batch.items if was != would else ():
                 if was and number in reasons:
-                    self._record_difference(run, number, ReplayFate.AGAIN, reasons[number])
+                    self._record_difference(number, ReplayFate.AGAIN, reasons[number])
                 elif would:
                     why = _explain_approval(run, batch, scores.get(number), threshold)
-                    self._record_difference(run, number, ReplayFate.APPROVED, why)
+                    self._record_difference(number, ReplayFate.APPROVED, why)
 
     def _check_contests(
         self, run: Run, scores: Mapping[int, Score], before: int, threshold: int
@@ -201,7 +205,7 @@ class _Simulation:
                 fate = ReplayFate.DISMISSED if would else ReplayFate.AGAIN
                 agreed = "would have" if would else "would not have"
                 why = f"that there is nothing to fix {agreed} been agreed to at {threshold}"
-                self._record_difference(run, number, fate, why)
+                self._record_difference(number, fate, why)
 
     def _check_commits(self, run: Run, event: ev.Committed) -> None:
         """Record fixes that landed with, or on top of, one that would not have landed."""
@@ -215,7 +219,7 @@ class _Simulation:
         for batch in landed:
             for number in batch.items:
                 if why := self._explain_unsure(batch):
-                    self._record_difference(run, number, ReplayFate.UNSURE, why)
+                    self._record_difference(number, ReplayFate.UNSURE, why)
 
     def _explain_unsure(self, batch: Batch) -> str:
         """Return which missing fix a landed one was built on, or ""."""

@@ -2,25 +2,32 @@
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.errors import convert_errors
+from punchlist.errors import StoreError
 
 RUN = re.compile(r"\d{6}-[0-9a-f]{6}")
 """The id of a run. What is called otherwise is not punchlist's, and is left alone."""
 
 
 class FolderResults:
+    """`where` has only the folder's name: everyone who may read a run is shown it."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.where = str(folder)
+        self.where = f".../{folder.name}"
 
     def put(self, run: str, name: str, content: bytes) -> None:
-        FolderArtifacts(self._folder / run).write(name, content)
+        with self._hide_path():
+            FolderArtifacts(self._folder / run).write(name, content)
 
     def list_names(self, run: str) -> frozenset[str]:
-        return frozenset(FolderArtifacts(self._folder / run).list_sizes())
+        with self._hide_path():
+            return frozenset(FolderArtifacts(self._folder / run).list_sizes())
 
     def list_runs(self) -> dict[str, float]:
         found = {}
@@ -35,3 +42,11 @@ class FolderResults:
     def remove(self, run: str) -> None:
         with convert_errors(self._folder / run, "removed"):
             shutil.rmtree(self._folder / run)
+
+    @contextmanager
+    def _hide_path(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            said = str(error).replace(str(self._folder), self.where)
+            raise StoreError(said, hint=error.hint) from error

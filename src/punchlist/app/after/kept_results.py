@@ -30,5 +30,5 @@ async def remove_kept(keep: KeepSettings) -> list[str]:
         gone = await asyncio.to_thread(remove_old)
     except StoreError as error:
         return [f"old results were not removed: {error}"]
-    runs = f"{pluralize(len(gone), 'run')} from {store.where}: {', '.join(gone)}"
+    runs = f"{pluralize(len(gone), 'run')} from {keep.to}: {', '.join(gone)}"
     return [f"removed the results of {runs}"] if gone else []

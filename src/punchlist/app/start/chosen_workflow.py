@@ -46,10 +46,12 @@ def choose_workflow(request: Request, loaded: LoadedSettings) -> ChosenWorkflow:
     workflow = adjust_workflow(workflow, rounds=rounds, threshold=threshold)
     named = assign_roles(workflow, settings)
     missing = find_missing_fallbacks(named, settings)
+    left_out = frozenset(REVIEWERS if request.issue_ids else ())
+    left_out |= frozenset(() if request.planner else ("planner",))
     crew = {
         role: tuple(agent for agent in agents if agent not in missing)
         for role, agents in named.items()
-        if not (request.issue_ids and role in REVIEWERS)
+        if role not in left_out
     }
     return ChosenWorkflow(
         workflow=workflow,

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist._version import __version__
+from punchlist.app.start.results import name_results
 from punchlist.model.checks.check import Check
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.story import Story
@@ -35,6 +36,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """The ids of the findings, if these alone shall be worked on: then nothing is reviewed."""
     clarify: bool = True
     """Whether an agent may ask what is unclear, where the workflow has it."""
+    planner: bool = True
+    """Whether an agent plans the items, where the workflow has it."""
     rounds: int | None = None
     """How many rounds the loop has at most; 0 fixes nothing, None leaves it to the workflow."""
     threshold: int | None = None
@@ -98,7 +101,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             commits=self.loaded.settings.commits,
             issue_ids=self.issue_ids,
             judges=self.judges,
-            keep=self.loaded.settings.keep.to,
+            keep=name_results(self.loaded.settings.keep),
             rounds=self.rounds,
             threshold=self.threshold,
             commit_subject=self.loaded.settings.commit_subject,

@@ -36,6 +36,12 @@ def make_results(keep: KeepSettings) -> ResultStore | None:
     return FolderResults(folder)
 
 
+def name_results(keep: KeepSettings) -> str:
+    """Return where results are kept, as the run's ledger has it; '' for nowhere."""
+    store = make_results(keep)
+    return store.where if store else ""
+
+
 def _open_bucket(keep: KeepSettings) -> ResultStore:
     if not keep.to.removeprefix(_S3).strip("/"):
         raise SettingsError(f"keep.to: {keep.to!r} names no bucket", hint=_FORMS)

@@ -12,7 +12,15 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.append_only_map import AppendOnlyMap
 from punchlist.model.ledger.fold_work import apply_work, point_at_shown, settled
 from punchlist.model.ledger.round_history import PastEvent, extend_history
-from punchlist.model.ledger.run import Landing, LatestReview, Question, Round, RoundWork, Run
+from punchlist.model.ledger.run import (
+    Landing,
+    LatestReview,
+    Question,
+    Round,
+    RoundWork,
+    Run,
+    parse_round,
+)
 from punchlist.model.ledger.timeline import make_moment
 
 
@@ -67,9 +75,10 @@ _NO_ACTION = (ev.Started, ev.StepDone, ev.RoundEnded, ev.Ended)
 
 
 def _enter_place(run: Run, entry: ev.Entry) -> Run:
+    step = entry.event.step if isinstance(entry.event, ev.Begun) else entry.place
+    now = replace(run.position, round=parse_round(step) or run.position.round)
     if entry.place in _ASIDE:
-        return run
-    now = run.position
+        return replace(run, position=now)
     here = now.here if entry.place == now.place else AppendOnlyMap[str, ev.AnyEvent]()
     if isinstance(entry.event, _NO_ACTION):
         here = AppendOnlyMap()
@@ -152,7 +161,6 @@ def _end_round(run: Run, place: str, event: ev.RoundEnded) -> Run:
         run.position,
         decisions={**run.position.decisions, place: event.stop},
         rounds=(*run.position.rounds, now),
-        round=run.position.round + (not event.stop),
     )
     # Cleared, or a new round whose plan fails would land the last one's batches again.
     work = run.work if event.stop else RoundWork()

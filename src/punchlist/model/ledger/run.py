@@ -83,6 +83,12 @@ class RoundWork(Struct, frozen=True):
     """By item: why the fixer says there is nothing to fix; another agent must agree."""
 
 
+def parse_round(place: str) -> int:
+    """Return the round that a place in a loop ("0.2.3") belongs to, 0 for other places."""
+    _, *inner = place.split(".")
+    return int(inner[0]) if len(inner) > 1 and inner[0].isdigit() else 0
+
+
 class WorkflowPosition(Struct, frozen=True, kw_only=True):
     """Where in the workflow the run is. `here`: events of the present place, by key."""
 
@@ -93,15 +99,10 @@ class WorkflowPosition(Struct, frozen=True, kw_only=True):
     decisions: dict[str, str] = {}
     """By place of a stop-when: why the loop ended there, or an empty string."""
     round: int = 1
+    """The round that the present step belongs to: a loop may decide to go on before its fixes are
+    made.
+    """
     rounds: tuple[Round, ...] = ()
-
-    @property
-    def loop_round(self) -> int:
-        """The round that the present place belongs to; `round` counts on when a loop decides to go
-        on, which may be before its fixes are made.
-        """
-        _, *inner = self.place.split(".")
-        return int(inner[0]) if len(inner) > 1 and inner[0].isdigit() else self.round
 
 
 class Reviewing(Struct, frozen=True, kw_only=True):

@@ -48,7 +48,7 @@ async def load_background(run: Run, world: World) -> Background:
         specification={path: text for path, text in meant.items() if text is not None},
         notes=started.notes,
         story=started.story.label,
-        round=run.position.loop_round,
+        round=run.position.round,
     )
 
 

@@ -97,8 +97,10 @@ def event_kind(entry: Entry) -> str:
 
 
 def make_line(entry: Entry) -> EventLine:
-    """Return the entry without settings and hash chain."""
-    event = replace(entry.event, settings="") if isinstance(entry.event, Started) else entry.event
+    """Return the entry without settings, the store of results and the hash chain."""
+    event = entry.event
+    if isinstance(event, Started):
+        event = replace(event, settings="", keep="")
     fields: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
     return EventLine(
         run=entry.run,

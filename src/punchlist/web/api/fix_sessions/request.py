@@ -13,7 +13,7 @@ from punchlist.app.start.findings_files import SETTLED, describe_item, write_iss
 from punchlist.app.start.request import Request
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
-from punchlist.web.api.fix_sessions.schemas import GivenIssue, Onward, Session
+from punchlist.web.api.fix_sessions.schemas import GivenIssue, Onward, Session, StartFix
 from punchlist.web.api.runs import adjust, require_item, require_run
 from punchlist.web.problem import Refused
 from punchlist.web.state import WebSession
@@ -25,7 +25,9 @@ _OWN_CODE = re.compile(r"F[0-9]{3,}", re.IGNORECASE)
 
 
 def make_request(app: WebSession, repository: RepositoryEntry, data: Session) -> Request:
-    """Return the request of a session: the challenged workflow over the chosen issues."""
+    """Return the request of a session: the challenged workflow over the chosen issues. One issue
+    whose plan is not shown first needs no planner.
+    """
     rounds = _read_rounds(data)
     adjust(load_builtin(WORKFLOW), rounds, data.threshold)
     plain = Request(
@@ -50,7 +52,8 @@ def make_request(app: WebSession, repository: RepositoryEntry, data: Session) ->
     entries = [_describe_issue(each, given, runs) for each in chosen]
     _check_codes(entries)
     file = write_issues(app.home, entries)
-    request = replace(plain, findings=(file,), issue_ids=tuple(chosen))
+    planner = len(chosen) > 1 or not isinstance(data, StartFix)
+    request = replace(plain, findings=(file,), issue_ids=tuple(chosen), planner=planner)
     return _copy_scope(request, next(iter(runs.values()))) if runs else request
 
 

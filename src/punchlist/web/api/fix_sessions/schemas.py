@@ -70,7 +70,7 @@ class Onward(Session, frozen=True, kw_only=True):
     """
 
     clarify_session_id: Identifier | None = None
-    clarify: bool = True
+    clarify: bool = False
 
 
 class MakePlan(Onward, frozen=True, kw_only=True):
