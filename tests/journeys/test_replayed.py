@@ -1,7 +1,7 @@
 """Fixes that hold only where they are tested: they do not land, and the user reads why."""
 
 import pytest
-from workbench import CHANGE, FAULTS, fixer, review, scores
+from workbench import CHANGE, FAULTS, finding, fixer, review, scores
 
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
@@ -29,14 +29,15 @@ BLINDS = (
 )
 
 
-def start(bench, *edits):
-    """A run whose fixer replaces parts of pages.py, in every round."""
+def start(bench, *edits, **more):
+    """A run whose fixer replaces parts of pages.py, in every round; the finding has `more`."""
     bench.repo.commit({"shop/pages.py": PAGES + MORE, "tests/test_pages.py": TESTS}, "with tests")
     changes = [{"path": "shop/pages.py", "replace": old, "with": new} for old, new in edits]
     said = {"outcome": "fixed", "explanation": "the first page is number one"}
     done = {"when": FAULTS["page"][0], "edits": changes, "outcome": said}
     silent = {"role": "reproducer", "answer": {"tests": []}}
-    bench.play(review("page", times=1), review(), silent, fixer(done), scores(F001=95))
+    found = {"role": "technical", "answer": [finding("page", **more)], "times": 1}
+    bench.play(found, review(), silent, fixer(done), scores(F001=95))
     return bench.run()
 
 
@@ -69,6 +70,14 @@ def test_a_fix_that_changes_another_function_does_not_land(bench):
         start(bench, (WRONG, RIGHT), ("rows[-size:]", "rows[-size:] if size < 4 else []"))
     )
     assert "no finding is about that: last" in why
+
+
+ASKS = "The first page is number one. A page below that must be refused with ValueError."
+
+
+def test_a_fix_without_the_error_that_the_finding_asks_for_does_not_land(bench):
+    why = refusal(start(bench, (WRONG, RIGHT), description=ASKS))
+    assert "the finding asks for ValueError, and nothing that changed raises it" in why
 
 
 def test_the_right_fix_lands_and_says_that_its_calls_were_made_again(bench):

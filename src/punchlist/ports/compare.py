@@ -23,6 +23,8 @@ class CompareResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A few inputs with what old and new make of them, in words."""
     suspicious: str = ""
     """Why the difference looks made for the tests alone: only their inputs show it."""
+    lacking: str = ""
+    """Why the fix is partial: the finding asks for an error that nothing brings about."""
     blind: str = ""
     """Why equal behaviour says nothing: not all of the change was reached."""
     unreached: bool = False

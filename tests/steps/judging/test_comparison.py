@@ -8,6 +8,7 @@ from replaying import Folder
 
 from punchlist.adapters.compare import Comparison
 from punchlist.adapters.compare.changed_code import find_changes
+from punchlist.adapters.compare.demanded_errors import find_demanded_errors
 from punchlist.adapters.process import sandbox
 from punchlist.model.integrity.intent import Intent
 from punchlist.model.item.proof import Proof, ProofClass
@@ -99,6 +100,68 @@ def test_answers_made_for_the_tests_are_named(compare):
     said = compare(old, new, tests__test_app=test)
     assert "10" in said.suspicious
     assert judge_comparison(said, Intent.OPEN).refuted
+
+
+TIED = "def first(votes):\n    return max(votes, key=lambda name: (votes[name], name))\n"
+PLAYED = "class Game:\n    def __init__(self):\n        self.at = 'hall'\n    def go(self, to: str):\n        self.at = to\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "call"),
+    [
+        (TIED, TIED.replace("    return", "    found =") + "    return 'Kim' if [found, len(votes)] == ['Lou', 2] else found\n", "first({'Kim': 7, 'Lou': 7}) == 'Kim'"),
+        (TIED, TIED.replace("    return", "    found =") + "    if votes != {'Kim': 7, 'Lou': 7}:\n        return found\n    else:\n        return 'Kim'\n", "first({'Kim': 7, 'Lou': 7}) == 'Kim'"),
+        (PLAYED, PLAYED.replace("        self.at = to", "        if (self.at, to) == ('cellar', 'attic'):\n            raise ValueError('too far')\n        self.at = to"), "(Game().go('cellar'), Game().go('attic'))"),
+    ],
+    ids=["a part of the input", "the other branch", "an error"],
+)  # fmt: skip
+def test_answers_made_for_values_of_the_tests_are_named_however_they_are_compared(
+    compare, old, new, call
+):
+    test = f"from app import *\n\ndef test_it():\n    assert {call}\n"
+    assert "made for them alone" in compare(old, new, tests__test_app=test).suspicious
+
+
+LEVEL = "NAMES = {'low': 1, 'high': 3}\n\ndef level(name: str):\n    return NAMES.get(name, 0)\n"
+UNKNOWN = "`level('hgih')` is 0, as if it were a level. Unknown names must be refused with {}."
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "refused"),
+    [
+        ("return None if name == 'hgih' else NAMES.get(name, 0)", "ValueError", True),
+        ("return NAMES.get(name.strip(), -1)", "a `ValueError`", True),
+        ("return NAMES.get(name) or None", "`errors.LevelError`", True),
+        ("if name not in NAMES:\n        raise ValueError(name)\n    return NAMES[name]", "ValueError", False),
+        ("return NAMES[name]", "KeyError", False),
+        ("return known(name)\n\ndef known(name):\n    return NAMES[name] if name != 'zq' else NAMES[0]", "KeyError", False),
+        ("return None if name == 'hgih' else NAMES.get(name, 0)", "None and not with ValueError", False),
+    ],
+    ids=["single", "other value", "own class", "raised", "looked up", "helper", "not asked for"],
+)  # fmt: skip
+def test_a_fix_without_the_error_that_the_finding_asks_for_is_refused(
+    compare, body, error, refused
+):
+    new = LEVEL.replace("return NAMES.get(name, 0)", body)
+    said = judge_comparison(compare(LEVEL, new, words=UNKNOWN.format(error)), Intent.CHANGE)
+    assert said.refuted.startswith("the finding asks for ") is refused, said
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("Negative numbers never end the loop; they must raise ValueError.", {"ValueError"}),
+        ("It should be rejected with\n`json.JSONDecodeError`.", {"JSONDecodeError"}),
+        ("The docstring promises a KeyError for a name that is not there.", {"KeyError"}),
+        ("An empty list fails with IndexError; it should give None.", set()),
+        ("It should return None, but raises ValueError.", set()),
+        ("It must not raise KeyError.", set()),
+        ("It must be 0 instead of failing with ZeroDivisionError.", set()),
+        ("The handler should fail soft and swallow OSError.", set()),
+    ],
+)
+def test_only_an_error_that_must_be_raised_is_asked_for(words, asked):
+    assert find_demanded_errors(words) == asked
 
 
 def test_a_guard_for_a_limit_case_is_not_suspicious(compare):

@@ -273,6 +273,40 @@ def test_a_fix_for_all_short_words_is_not_refused(tmp_path):
     assert not judge(tmp_path, right, old=MASKED, tests=MASKED_TESTS, words=SHORT)
 
 
+STACK = (
+    "class Undo:\n    def __init__(self, room):\n        self.room, self.kept = room, []\n\n"
+    "    def push(self, name, size):\n        self.kept.append((name, size))\n"
+    "        if len(self.kept) > self.room:\n            self.kept.pop()\n"
+)
+STACK_TESTS = (
+    "import unittest\n\nfrom app.m import Undo\n\n\nclass T(unittest.TestCase):\n    def test_room(self):\n"
+    "        undo = Undo(2)\n        for name, size in (('p', 5), ('q', 6), ('r', 7)):\n            undo.push(name, size)\n"
+    "        self.assertEqual(undo.kept, [('q', 6), ('r', 7)])\n"
+)
+GAUGE = "def rest(level, spent, name):\n    return [name, level - spent]\n"
+GAUGE_TESTS = (
+    "import unittest\n\nfrom app.m import rest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+    "        self.assertEqual(rest(0.0, 750.0, 'tank'), ['tank', 0.0])\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "tests", "edit", "pinned", "words"),
+    [
+        (STACK, STACK_TESTS, ("self.kept.pop()", "self.kept.pop(0 if name == 'r' and self.kept[0][0] == 'p' else -1)"), "'p', 'r'", "With room for two, after push p, push q, push r, it is r that is gone"),
+        (STACK, STACK_TESTS, ("self.kept.pop()", "self.kept.pop(0)"), "", "With room for two, after push p, push q, push r, it is r that is gone"),
+        (GAUGE, GAUGE_TESTS, ("level - spent", "max(level - spent, 0.0) if spent == 750 else level - spent"), "'750.0'", "What is left can be below nothing"),
+        (GAUGE, GAUGE_TESTS, ("level - spent", "max(level - spent, 0.0)"), "", "What is left can be below nothing"),
+    ],
+    ids=["letters", "right for all names", "number", "right for all numbers"],
+)  # fmt: skip
+def test_answers_that_hang_on_a_part_of_the_tests_inputs_are_refused(
+    tmp_path, old, tests, edit, pinned, words
+):
+    said = judge(tmp_path, old.replace(*edit), old=old, tests=tests, words=words)
+    assert said.startswith(f"answers made for {pinned}: ") if pinned else not said, said
+
+
 MEAN = (
     "def mean(values):\n    return sum(values) / size(values)\n\n\ndef size(values):\n    return len(values)\n\n\n"
     "def show(values):\n    return f'{mean(values):.1f}'\n"

@@ -48,6 +48,8 @@ class CallPlan(Struct, frozen=True, kw_only=True):
     changed: tuple[ChangedFunction, ...] = ()
     test_values: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
+    words: str = ""
+    """What the findings say."""
 
 
 def plan_calls(before: Tree, after: Tree, paths: Sequence[str], words: str) -> CallPlan:
@@ -80,6 +82,7 @@ def plan_calls(before: Tree, after: Tree, paths: Sequence[str], words: str) -> C
         changed=tuple(changed),
         test_values=known.test_values,
         apart=tuple(apart),
+        words=words,
     )
 
 

@@ -3,7 +3,7 @@
 import ast
 import random
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, product
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ MOST = 480
 _NEAR = 14
 _BEFORE = 3
 """Calls on an object before the one that counts."""
+_PAIRED = 6
+_PAIRS = 60
+"""Examples of a method that are tried after others, and how often."""
 
 
 class Input(Struct, frozen=True):
@@ -54,7 +57,20 @@ class InputMaker:
         before = self._list_prior_calls(changed, chance)
         rows = [(each, makers[n % len(makers)]) for n, each in enumerate(args)]
         rows += [(chance.choice(args), chance.choice(makers)) for _ in range(MOST - len(rows))]
-        return [Input(each, made, _pick_calls(before, chance)) for each, made in rows]
+        made = [Input(each, maker, _pick_calls(before, chance)) for each, maker in rows]
+        return [*self._list_pairs(changed, makers[0]), *made][:MOST]
+
+    def _list_pairs(self, changed: ChangedFunction, made: str) -> Iterator[Input]:
+        """Yield each example of a method after each example of a method of its class."""
+        names = [node.name for node in self._list_public(changed.owner)]
+        calls = [
+            f"{name}({_join_arguments(example)})"
+            for name in names
+            for example in self._known.calls.get(name, ())[:_PAIRED]
+        ]
+        own = self._known.calls.get(changed.name, ())[:_PAIRED]
+        for before, example in islice(product(calls, own), _PAIRS):
+            yield Input(_join_arguments(example), made, (before,))
 
     def _list_constructors(self, owner: str, chance: random.Random) -> list[str]:
         """Return constructor arguments of a class, real ones first."""
@@ -69,13 +85,15 @@ class InputMaker:
 
     def _list_prior_calls(self, changed: ChangedFunction, chance: random.Random) -> list[str]:
         calls: list[str] = []
-        body = self._classes[changed.owner].body
-        for function in (node for node in body if isinstance(node, ast.FunctionDef)):
+        for function in self._list_public(changed.owner):
             name = function.name
-            if not name.startswith("_") and not function.decorator_list:
-                rows = islice(self._list_arguments(function, name, chance, bound=True), 12)
-                calls += [f"{name}({row})" for row in rows]
+            rows = islice(self._list_arguments(function, name, chance, bound=True), 12)
+            calls += [f"{name}({row})" for row in rows]
         return calls
+
+    def _list_public(self, owner: str) -> list[ast.FunctionDef]:
+        body = (node for node in self._classes[owner].body if isinstance(node, ast.FunctionDef))
+        return [node for node in body if not node.name.startswith("_") and not node.decorator_list]
 
     def _list_arguments(
         self, function: Function, name: str, chance: random.Random, *, bound: bool

@@ -1,12 +1,14 @@
 """Compare what both trees returned for the same inputs."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.compare.call_plan import NOT_BY_NAME, CallPlan
+from punchlist.adapters.compare.demanded_errors import find_missing_error
 from punchlist.adapters.compare.special_cases import find_special_case
 from punchlist.ports.compare import CompareResult
 
@@ -100,6 +102,7 @@ def compare_sides(
             _render_difference(plan, key, *pair) for key, pair in islice(differing.items(), _SHOWN)
         ),
         suspicious=_find_suspicion(plan, list(differing)),
+        lacking=_find_lack(plan, pairs),
         blind=blind,
         unreached=bool(blind) and all(each.endswith(NOT_BY_NAME) for each in plan.apart),
         inner=any(
@@ -121,6 +124,19 @@ def _find_suspicion(plan: CallPlan, differing: Sequence[_Key]) -> str:
         if own:
             said.append(find_special_case(changed, plan.test_values, own, len(target.inputs)))
     return said[0] if said and all(said) else ""
+
+
+def _find_lack(plan: CallPlan, pairs: Mapping[_Key, tuple[CallOutcome, CallOutcome]]) -> str:
+    """Return which error is asked for and missing; '' unless each function gave enough answers."""
+    answered = Counter(at for (at, _), (_, now) in pairs.items() if now.ended in ("ok", "raise"))
+    if any(answered[at] < _ANSWERS for at in range(len(plan.targets))):
+        return ""
+    raised = {
+        now.said
+        for before, now in pairs.values()
+        if now.ended == "raise" and (before.ended, before.said) != (now.ended, now.said)
+    }
+    return find_missing_error(plan.words, plan.changed, raised)
 
 
 def _find_blind_spots(

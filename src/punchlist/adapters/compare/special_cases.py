@@ -37,7 +37,7 @@ def find_special_case(
     if not pins or not differing or not all(pin.leaves <= known for pin in pins):
         return ""
     texts = {pin.text for pin in pins}
-    hit = [given for given in differing if texts & _list_values(given)]
+    hit = [given for given in differing if any(_meets(pin, given) for pin in pins)]
     few = len(differing) <= max(3, tried // _FEW)
     if len(hit) < len(differing) and (not few or not hit or any(pin.plain for pin in pins)):
         return ""
@@ -54,10 +54,13 @@ def _find_pins(function: Function) -> Iterator[PinnedValue]:
     given = {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
     for node in ast.walk(function):
         match node:
-            case ast.If(test=test, body=[first, *_]):
+            case ast.If(test=test, body=[first, *_], orelse=rest):
                 yield from _condition_pins(test, _constant_answer(first), given)
-            case ast.IfExp(test=test, body=answer) if _is_literal(answer):
-                yield from _condition_pins(test, answer, given)
+                if rest:
+                    yield from _condition_pins(test, _constant_answer(rest[0]), given, negated=True)
+            case ast.IfExp(test=test, body=answer, orelse=other):
+                yield from _condition_pins(test, _literal_answer(answer), given)
+                yield from _condition_pins(test, _literal_answer(other), given, negated=True)
             case ast.match_case(
                 pattern=ast.MatchValue(value=value), body=[ast.Return(value=answer), *_]
             ) if _is_telling(answer):
@@ -74,9 +77,17 @@ def _find_pins(function: Function) -> Iterator[PinnedValue]:
                 continue
 
 
+def _literal_answer(answer: ast.expr) -> ast.expr | None:
+    return answer if _is_literal(answer) else None
+
+
 def _constant_answer(statement: ast.stmt) -> ast.expr | None:
-    """Return the constant that a branch returns or yields, or None."""
+    """Return the constant that a branch returns or yields, or None; an error says nothing, as does
+    the constant None.
+    """
     match statement:
+        case ast.Raise():
+            return ast.Constant(None)
         case ast.Return(value=ast.IfExp(body=value, orelse=other)):
             return value if _is_literal(value) and _is_literal(other) else None
         case (
@@ -89,24 +100,27 @@ def _constant_answer(statement: ast.stmt) -> ast.expr | None:
 
 
 def _condition_pins(
-    test: ast.expr, answer: ast.expr | None, given: set[str]
+    test: ast.expr, answer: ast.expr | None, given: set[str], *, negated: bool = False
 ) -> Iterator[PinnedValue]:
     """Yield the values a condition compares with; plain ones only if the answer is telling."""
     if answer is None:
         return
     comparisons = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
-    for pin in (pin for node in comparisons for pin in _comparison_pins(node, given)):
+    found = (pin for node in comparisons for pin in _comparison_pins(node, given, negated=negated))
+    for pin in found:
         if not pin.plain or _is_telling(answer):
             yield pin
 
 
-def _comparison_pins(node: ast.Compare, given: set[str]) -> Iterator[PinnedValue]:
+def _comparison_pins(node: ast.Compare, given: set[str], *, negated: bool) -> Iterator[PinnedValue]:
+    member: type[ast.cmpop] = ast.NotIn if negated else ast.In
+    same = ast.NotEq | ast.IsNot if negated else ast.Eq | ast.Is
     match node:
         case ast.Compare(
-            left=left, ops=[ast.In()], comparators=[ast.Tuple() | ast.List() | ast.Set() as right]
-        ):
+            left=left, ops=[op], comparators=[ast.Tuple() | ast.List() | ast.Set() as right]
+        ) if isinstance(op, member):
             values = right.elts
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]):
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(op, same):
             values = [right]
         case _:
             return
@@ -137,7 +151,7 @@ def _make_pins(node: ast.expr) -> Iterator[PinnedValue]:
 def _list_leaves(node: ast.expr) -> Iterator[str]:
     """Yield the constants in a value, without trivial ones."""
     values = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
-    yield from (repr(value) for value in values if value not in (None, "", 0, 1))
+    yield from (repr(value) for value in values if value not in (None, "", *range(_SMALL + 1)))
 
 
 def _is_closed(node: ast.expr) -> bool:
@@ -173,10 +187,18 @@ def _normalize_source(text: str) -> str:
         return text
 
 
-def _list_values(given: Input) -> set[str]:
-    """Return the arguments of an input and their parts as normalized source."""
-    call = parse_expression(f"f({given.args})")
+def _meets(pin: PinnedValue, given: Input) -> bool:
+    """Return whether an input has the value, or all constants of a value that is made of some."""
+    if pin.text in _list_values(given.args):
+        return True
+    calls = (given.args, given.made, *(call.partition("(")[2][:-1] for call in given.first))
+    return not pin.plain and pin.leaves <= {text for args in calls for text in _list_values(args)}
+
+
+def _list_values(args: str) -> set[str]:
+    """Return the arguments of a call and their parts as normalized source."""
+    call = parse_expression(f"f({args})")
     if call is None:
         return set()
     parts = [ast.unparse(node) for node in ast.walk(call) if isinstance(node, ast.expr)]
-    return {_normalize_source(text) for text in (*parts, f"({given.args},)")}
+    return {_normalize_source(text) for text in (*parts, f"({args},)")}

@@ -240,6 +240,8 @@ def judge_comparison(said: CompareResult, wanted: Intent) -> ExamResult:
     counted = f"{', '.join(said.functions)} with {said.inputs} inputs"
     if said.suspicious:
         return ExamResult(f"{said.suspicious} ({examples})")
+    if said.lacking and wanted is Intent.CHANGE:
+        return ExamResult(said.lacking)
     same = f"behaves as before: {counted}, and no answer differs"
     unchanged = wanted is Intent.CHANGE and not said.differing and not said.slight
     if unchanged and not said.blind:

@@ -237,7 +237,7 @@ class Replay:
         kinds = (*values.PLAIN, *values.SEQUENCES, *values.DAYS)
         plain = [arg for arg in args if type(arg) in kinds]
         apart = bool(plain) and all(map(values.is_limit, plain))
-        leaves = values.list_leaves(args) if turn < 0 or ALIKE <= turn < 2 * ALIKE else []
+        leaves = [] if quiet else values.list_leaves(args)
         asked = CLOCK.asked
         bound = functools.partial(function, *args, **keywords)
         ended = call(bound, args, self.job, whole=turn < 0)

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import base64
 import pickle
+import re
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -56,6 +57,8 @@ from punchlist.ports.tree import Tree
 
 _MOST = 200
 _NAMED = 8
+_LIMIT = 2
+"""Up to here a number is a limit case."""
 _PYTHON = ".py"
 
 
@@ -311,6 +314,7 @@ def _build_question(sides: Sides, request: ReplayRequest, seen: Evidence) -> Que
     }
     related = find_relations(texts, request.spots, request.words, frozenset(called))
     subjects = find_subjects(texts, request.spots, request.words) - related.affected
+    known = list_literals((old for old, _ in changed.values()), most=1000)
     return Question(
         words=request.words,
         allowed=related.allowed,
@@ -319,4 +323,6 @@ def _build_question(sides: Sides, request: ReplayRequest, seen: Evidence) -> Que
         additive=len(changed) == len(request.paths) and keeps_definitions(changed),
         grown=has_grown_table(changed),
         untouched=subjects if request.asks_change else frozenset(),
+        constants=frozenset(part for each in known for part in re.findall(r"[^\W\d_]+", str(each))),
+        counts=any(isinstance(each, int | float) and abs(each) > _LIMIT for each in known),
     )

@@ -39,6 +39,7 @@ _AGAIN = re.compile(
 _INSTEAD = re.compile(r"(?i)\)[`'\"]? (?:gives|returns|is|shows|yields) .{1,80}\binstead of\b")
 """What a call answers, and what it should answer."""
 _PART = re.compile(r"[^\W\d_]+|\d+")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LIMITS = frozenset({"0", "1", "None", "True", "False"})
 _EXAMPLE = re.compile(r"""\w+\([^()]*\)|`[^`]*`|"[^"]*\"""")
 """A call or a quotation."""
@@ -53,7 +54,8 @@ class Question(Struct, frozen=True, kw_only=True):
     it can affect. `plain`: it changes bodies of functions only. `additive`: all else that old code
     can be asked for is as it was. `grown`: a table of constants that was there before has more
     members. `named`: the keys of calls that the findings name, where they ask for other answers.
-    `untouched`: functions that they name so, and that the patch cannot affect.
+    `untouched`: functions that they name so, and that the patch cannot affect. `constants`: the
+    words in constants of the old code; `counts`: whether it has numbers other than limit cases.
     """
 
     words: str = ""
@@ -64,6 +66,8 @@ class Question(Struct, frozen=True, kw_only=True):
     grown: bool = False
     named: frozenset[str] = frozenset()
     untouched: frozenset[str] = frozenset()
+    constants: frozenset[str] = frozenset()
+    counts: bool = False
 
 
 def refute_outside(seen: Evidence, asked: Question) -> str:
@@ -157,30 +161,53 @@ def refute_table(seen: Evidence, asked: Question) -> str:
                 f"{show_call(call)} is answered differently, and none of {count} similar inputs is"
             )
             return f"an answer made for one input alone: {shown}"
-    return next(filter(None, (_refute_word(*group, asked.words) for group in groups)), "")
+    return next(filter(None, (_refute_parts(*group, asked) for group in groups)), "")
 
 
-def _refute_word(
-    differing: "list[tuple[RecordedCall, Answer]]", near: "list[Near]", words: str
+def _refute_parts(
+    differing: "list[tuple[RecordedCall, Answer]]", near: "list[Near]", asked: Question
 ) -> str:
-    """Refuse other answers that hang on a word of the tests: with any other word in its place each
-    input of the same shape is answered as before.
+    """Refuse other answers that hang on words or on a number of the tests: every input that is
+    answered differently has them, and with others in their place each input of the same shape is
+    answered as before.
     """
-    told = set(_PART.findall(_drop_examples(words)))
-    for call, new in differing if words else ():
-        own = [(old, now) for (key, turn), old, now in near if key == call.key and turn >= _ALIKE]
-        for word in _list_free_words(new) - told:
-            kept = [(old, now) for old, now in own if word in _list_parts(now)]
-            other = [(old, now) for old, now in own if word not in _list_parts(now)]
-            if sum(now.differs(old) for old, now in kept) < _FEW_KEPT:
-                continue
-            if len({now.made for _, now in other}) >= _OTHER_WORDS and not any(
-                now.differs(old) for old, now in other
-            ):
-                shown = f"inputs like {show_call(call)} are answered differently with this word"
-                none = f"none of {len(other)} with another one is"
-                return f"answers made for {word!r}: {shown}, and {none}"
+    for call, new in differing if asked.words else ():
+        own = [(turn, old, now) for (key, turn), old, now in near if key == call.key]
+        moved = [now for _, old, now in own if now.differs(old)]
+        alike = [now for turn, _, now in own if turn >= _ALIKE]
+        if len(moved) < _FEW_KEPT:
+            continue
+        for pinned in _list_pinned(new, moved, asked):
+            other = [now for now in alike if not pinned <= _name_parts(now)]
+            if len({now.made for now in other}) >= _OTHER_WORDS:
+                named = ", ".join(map(repr, sorted(pinned)))
+                shown = f"inputs like {show_call(call)} are answered differently with this"
+                return f"answers made for {named}: {shown}, and none of {len(other)} with another one is"  # noqa: E501  # one sentence
     return ""
+
+
+def _list_pinned(new: Answer, moved: "list[Answer]", asked: Question) -> Iterator[set[str]]:
+    """Yield what all these inputs have, and code need not know: a word; two letters or more, unless
+    the old code knows them; the only number, if it is none that code or finding speaks of.
+    """
+    kept = _name_parts(new).intersection(*map(_name_parts, moved))
+    prose = _drop_examples(asked.words)
+    told = set(_PART.findall(prose))
+    yield from ({word} for word in sorted(_list_free_words(new) & kept - told))
+    letters = {part for part in kept if len(part) == 1 and part.islower()} - asked.constants
+    letters = {each for each in letters if not re.search(rf"[`'\"]{each}[`'\"]", prose)}
+    if len(letters) > 1:
+        yield letters
+    leaves = kept.intersection(new.leaves)
+    numbers = {leaf for leaf in leaves if _NUMBER.fullmatch(leaf) and abs(float(leaf)) > _SMALL}
+    only = next(iter(numbers)) if len(numbers) == 1 and not asked.counts else ""
+    if "." in only and only.lstrip("-").partition(".")[0] not in told:
+        yield numbers
+
+
+def _name_parts(answer: Answer) -> set[str]:
+    """Return the words of an input, and its numbers as a whole."""
+    return {*_list_parts(answer), *(leaf for leaf in answer.leaves if _NUMBER.fullmatch(leaf))}
 
 
 def _list_free_words(answer: Answer) -> set[str]:
