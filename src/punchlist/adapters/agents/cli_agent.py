@@ -31,13 +31,15 @@ from punchlist.adapters.process.run import (
     run,
     which,
 )
-from punchlist.adapters.process.sandbox import Sandbox, sandbox_kind
+from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
+from punchlist.adapters.sandbox.sandbox import Sandbox
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
 
-OUTPUT_LIMIT = 256 << 20
+OUTPUT_LIMIT = PROFILES[ChildKind.AGENT].quotas.output
 GRACE = 2.0
 """Agents that heed SIGTERM end within half a second, with their session saved; others never do."""
 
@@ -173,18 +175,8 @@ class CliAgent:
         if not place.sandbox or sandbox_kind() != "bubblewrap":
             return None
         sandbox = build_sandbox(place, self.name, ask.folder, programs, writes=ask.writes)
-        root = ask.folder.resolve()
-        hidden = [path.resolve() for name in call.hidden if (path := root / name).exists()]
-        files = [path for path in hidden if not path.is_dir()]
-        # A file is hidden behind an empty one: a device, as for secrets, would make git fail.
-        empty = place.folder / self.name / "empty"
-        if files:
-            write_atomic(empty, b"")
-        return replace(
-            sandbox,
-            binds=(*sandbox.binds, *((empty, path, False) for path in files)),
-            hidden=(*sandbox.hidden, *(path for path in hidden if path.is_dir())),
-        )
+        obeyed = (ask.folder.resolve() / name for name in call.hidden)
+        return replace(sandbox, hidden=(*sandbox.hidden, *obeyed))
 
     def _build_reply(
         self, ask: Ask, ran: ProcessResult, parsed: ParsedReply, meter: CallMeter

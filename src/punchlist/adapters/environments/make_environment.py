@@ -23,16 +23,20 @@ from msgspec.structs import replace
 from punchlist.adapters.checks.environment import CheckoutContext, LaunchSpec, prepare_launch
 from punchlist.adapters.environments.named_packages import NamedPackages
 from punchlist.adapters.environments.tree_links import NOTE, EnvironmentNote, find_links, read_note
-from punchlist.adapters.process.registry_environment import list_covered_paths, registry_environment
+from punchlist.adapters.process.registry_environment import (
+    list_registry_files,
+    registry_environment,
+)
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.errors import ToolError
 from punchlist.ports.tree import Tree
 from punchlist.views.safe_text import remove_secrets
 
 PINS = "pins.txt"
 _MAKING = ".making-"
-_SECONDS = 3600
+_QUOTAS = PROFILES[ChildKind.SETUP].quotas
 _SHOWN = 1200
 _VERSION = "import sys; print('%d.%d.%d' % sys.version_info[:3], sys.executable)"
 _LOGIN = re.compile(r"(?<=://)[^/\s@]+@")
@@ -121,7 +125,7 @@ class EnvironmentMaker:
     def __init__(self, plan: SetupPlan, tree: Tree, ground: CheckoutContext) -> None:
         self._plan = plan
         self._tree = tree
-        self._ground = ground
+        self._ground = replace(ground, kind=ChildKind.SETUP)
         self._draft = plan.folder.with_name(f"{_MAKING}{secrets.token_hex(4)}")
         self._sandboxed = sandbox_kind() != "none"
 
@@ -158,7 +162,8 @@ class EnvironmentMaker:
                 cwd=stage.cwd,
                 env=stage.env,
                 walls=stage.sandbox,
-                timeout=_SECONDS,
+                timeout=_QUOTAS.seconds,
+                limit=_QUOTAS.output,
                 trim=True,
             )
 
@@ -173,7 +178,7 @@ class EnvironmentMaker:
         work = Path(tempfile.mkdtemp(dir=temporary))
         python = [self._plan.python.path]
         with prepare_launch(self._tree, self._ground, work, python) as stage:
-            binds = [(path, path, False) for path in list_covered_paths(registry)]
+            binds = [(path, path, False) for path in list_registry_files(registry)]
             binds += [(temporary, temporary, True), (self._draft / "env", self._place, True)]
             env = {
                 **base_environment(),
