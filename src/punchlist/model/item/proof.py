@@ -31,11 +31,15 @@ TESTED = frozenset({ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODU
 
 
 class Proof(Struct, frozen=True, omit_defaults=True):
-    """One observation in words, and the artifact with the evidence."""
+    """One observation in words, and what is needed to make it again."""
 
     kind: ProofClass
     said: str
     artifact: str = ""
+    check: str = ""
+    """The check that ran the tests."""
+    tests: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """By file: the tests that turned from red to green."""
 
 
 def has_test(proofs: tuple[Proof, ...]) -> bool:

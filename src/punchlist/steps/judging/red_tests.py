@@ -171,8 +171,10 @@ def _judge_item(
         return RedTestResult()
     if not left:
         said = f"{names} ({check.name}): red before the fix, green with it"
+        tests = tuple((path, tuple(sorted(each))) for path, each in sorted(turned.items()))
+        proof = Proof(ProofClass.WITNESSED, said, check=check.name, tests=tests)
         return RedTestResult(
-            proofs={item: (Proof(ProofClass.WITNESSED, said),)},
+            proofs={item: (proof,)},
             turned={item: tuple(TurnedTests(check, *each) for each in turned.items())},
         )
     if turned:

@@ -179,7 +179,8 @@ async def _try_witness(
         return Witness(noted=f"{path} is no witness: {why}", vacuous=vacuous, runs=2)
     again = await run_test_file(check, path, [tests], run, world)
     if seen <= again.failed:
-        proof = Proof(ProofClass.WITNESSED, _describe_proof(path, check, seen))
+        said, turned = _describe_proof(path, check, seen), ((path, tuple(sorted(seen))),)
+        proof = Proof(ProofClass.WITNESSED, said, check=check.name, tests=turned)
         return Witness(proof, TurnedTests(check, path, seen), runs=3)
     why = "it failed without the fix once, and then passed"
     return Witness(noted=f"{path} is no witness: {why}", runs=3)
