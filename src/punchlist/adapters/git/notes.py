@@ -1,5 +1,6 @@
 """Evidence as git notes: one note per commit, under a ref of our own that users push and fetch."""
 
+import time
 from collections.abc import Sequence
 
 from punchlist.adapters.git.command import error_text
@@ -16,7 +17,7 @@ async def write_notes(workshop: Workshop, commits: Sequence[str], content: bytes
     git = workshop.checkout.git
     here = [each for each in commits if await workshop.checkout.resolve_commit(each)]
     blob = (await git.check_output("hash-object", "-w", "--stdin", stdin=content)).decode().strip()
-    env = workshop.author_environment("now")
+    env = workshop.author_environment(f"@{int(time.time())} +0000")
     for commit in here:
         add = ("notes", f"--ref={REF}", "add", "--force", "--reuse-message", blob, commit)
         ran = await git.run(*add, env=env)
