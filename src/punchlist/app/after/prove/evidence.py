@@ -29,6 +29,8 @@ class Evidence(Struct, frozen=True):
     examined: dict[int, tuple[Proof, ...]]
     reproduced: dict[int, ev.Reproduced]
     digest: str
+    late: frozenset[int] = frozenset()
+    """Items that were found only after another fix of the same commit: the parent lacks them."""
 
     def find_item(self, number: int) -> Item | None:
         return self.run.items.get(number)
@@ -89,8 +91,8 @@ def _collect(
 ) -> Evidence | EvidenceFault:
     entries = [wire.decode(line, ev.Entry) for line in lines]
     at = next(place for place, each in enumerate(entries, 1) if each.hash == trailers.ledger)
-    claims = _find_claims(entries, commit)
-    if claims is None:
+    batches, claims = _find_claims(entries, commit)
+    if not batches:
         return EvidenceFault(
             "the ledger knows no such commit: it was altered, rebased or made anew after punchlist"
             " had made it"
@@ -107,12 +109,13 @@ def _collect(
             examined |= event.proofs
         elif isinstance(event, ev.Reproduced) and event.red:
             reproduced[event.item] = event
-    return Evidence(fold_entries(trailers.run, before), claims, examined, reproduced, digest)
+    run, late = fold_entries(trailers.run, before), _find_late(before, batches)
+    return Evidence(run, claims, examined, reproduced, digest, late)
 
 
-def _find_claims(entries: list[ev.Entry], commit: str) -> ItemProofs | None:
-    """Return by item the classes of proof that the ledger says the commit has; None if it does not
-    know the commit.
+def _find_claims(entries: list[ev.Entry], commit: str) -> tuple[tuple[int, ...], ItemProofs]:
+    """Return the batches that the ledger says are in the commit, none if it does not know it, and
+    by item the classes of proof.
     """
     made: dict[int, tuple[str, ItemProofs]] = {}
     groups: dict[str, tuple[int, ...]] = {}
@@ -123,13 +126,23 @@ def _find_claims(entries: list[ev.Entry], commit: str) -> ItemProofs | None:
         elif isinstance(event, ev.Published):
             groups |= event.commits
     batches = groups.get(commit) or tuple(n for n, known in made.items() if known[0] == commit)
-    if not batches:
-        return None
     joined: ItemProofs = {}
     for number in batches:
         joined |= made[number][1]
     alone = len(batches) == 1
-    return joined if alone else {item: joined[item] for item in sorted(joined)}
+    return batches, joined if alone else {item: joined[item] for item in sorted(joined)}
+
+
+def _find_late(entries: list[ev.Entry], batches: tuple[int, ...]) -> frozenset[int]:
+    """Return the items that were found after the first of the batches was committed."""
+    found: list[int] = []
+    begun = False
+    for event in (entry.event for entry in entries):
+        if isinstance(event, ev.Committed):
+            begun = begun or any(each.batch in batches for each in event.landed)
+        elif isinstance(event, ev.Consolidated) and begun:
+            found += [item.number for item in event.items]
+    return frozenset(found)
 
 
 def _read_moves(event: ev.Committed, landed: ev.Landed) -> ItemProofs:

@@ -1,7 +1,7 @@
 """Execute the claims of one commit again: each class of proof in its own way."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -62,22 +62,30 @@ class ClaimExecutor:
 
     async def _recheck(self, item: int) -> Said:
         """The item's analyzers report it on the parent, and not on the commit."""
-        wanted = self._count_claimed()
+        wanted = self._count_claimed(self._evidence.claims)
+        late = self._count_claimed(self._evidence.late)
         keys = self._find_keys(item) or sorted(wanted)
         if not keys:
             return Verdict.CANNOT_TELL, "the evidence names no finding of an analyzer"
         for key in keys:
             for bare in (False, True):
-                said = await self._count_gone(key, wanted[key], bare=bare)
+                said = await self._count_gone(key, wanted[key] - late[key], bare=bare)
                 if said is not None:
                     return said
         names = ", ".join(sorted({source for source, _, _ in keys}))
-        return Verdict.AGREE, f"{names}: reported on the parent, silent on the commit"
+        before = "reported on the parent"
+        if item in self._evidence.late:
+            before = "brought about by another fix in this commit"
+        return Verdict.AGREE, f"{names}: {before}, silent on the commit"
 
     async def _count_gone(self, key: FindingKey, wanted: int, *, bare: bool) -> Said | None:
         """Return what speaks against the analyzer's silence, or None."""
         source, rule, path = key
-        paths = tuple(sorted({*self._at.paths, *(each[2] for each in self._count_claimed())}))
+        paths = tuple(
+            sorted(
+                {*self._at.paths, *(each[2] for each in self._count_claimed(self._evidence.claims))}
+            )
+        )
         before = await self._bench.count_findings(source, self._at.parent, paths, bare=bare)
         after = await self._bench.count_findings(source, self._at.commit, paths, bare=bare)
         if before is None or after is None:
@@ -108,10 +116,10 @@ class ClaimExecutor:
             }
         )
 
-    def _count_claimed(self) -> Counter[FindingKey]:
-        """Return how many items of the commit are said to be gone, by finding."""
+    def _count_claimed(self, among: Collection[int]) -> Counter[FindingKey]:
+        """Return how many of these items the commit says are gone, by finding."""
         claims = self._evidence.claims.items()
-        items = [item for item, kinds in claims if ProofClass.RECHECKED in kinds]
+        items = [item for item, kinds in claims if ProofClass.RECHECKED in kinds and item in among]
         return Counter(key for item in items for key in self._find_keys(item))
 
     async def _check(self) -> Said:
