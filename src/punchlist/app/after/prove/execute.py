@@ -163,7 +163,7 @@ class ClaimExecutor:
         check = self._bench.checks.get(proof.check)
         if check is None:
             return Verdict.CANNOT_TELL, f"no check here is called {proof.check}"
-        for path, tests in proof.tests:
+        for path, tests in ((each.path, each.tests) for each in proof.tests):
             self._tests += tests
             brought = await self._bench.read_text(self._at.commit, path)
             if brought is None:
