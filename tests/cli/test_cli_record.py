@@ -91,7 +91,7 @@ def test_commits_and_issues_name_the_head_of_the_ledger_and_the_audit_takes_them
     assert trailer(cart, "Run", branch) == first
     items = trailer(cart, "Items", branch).split(", ")
     assert [each.split()[0] for each in trailer(cart, "Proofs", branch).split(", ")] == items
-    (issue, *_) = sorted(ran.home.glob("repos/*/issues/**/*.md"))
+    (issue, *_) = sorted(ran.home.glob("repos/*/issues/**/major-*.md"))
     assert f"<!-- punchlist:ledger {first} " in issue.read_text()
     for named in (branch, f"main..{branch}", str(issue)):
         audit = ran.json("audit", "--against", named)
