@@ -215,6 +215,17 @@ def inserted(scene: Scene) -> str:
     return f"as entry {seq}"
 
 
+def hidden_row(scene: Scene) -> str:
+    """An entry that stands before the first: what reads entries by kind finds it."""
+    seq = -scene.chance.randint(0, 5)
+    entry = {**json.loads(scene.lines[-1]), "seq": seq, "place": "people", "key": "hidden"}
+    entry["event"] = {"kind": "dismissed", "by": "x", "why": "x", "fingerprints": ["0"]}
+    line = hashed({**entry, "prev": ""})
+    row = (scene.run, seq, entry["at"], "people", "hidden", "dismissed", json.loads(line)["hash"])
+    scene.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row, line)
+    return f"as entry {seq}"
+
+
 def changed_evidence(scene: Scene) -> str:
     names = sorted({name for entry in scene.entries() for name in entry["event"].get("pins", {})})
     path = scene.home / "runs" / scene.run / scene.chance.choice(names)
@@ -271,6 +282,7 @@ FOUND: tuple[Tamper, ...] = (
     reordered,
     duplicated,
     inserted,
+    hidden_row,
     changed_evidence,
     swapped_runs,
 )

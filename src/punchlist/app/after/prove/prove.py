@@ -141,7 +141,7 @@ class _Prover:
             self._benches[evidence.run.id] = await self._make_bench(parent, evidence)
         known = self._benches[evidence.run.id]
         claims = await ClaimExecutor(at, evidence, known.bench, known.refused).execute_all()
-        return replace(blank, verdict=judge_claims(claims), claims=tuple(claims))
+        return replace(blank, verdict=judge_claims(evidence.claims, claims), claims=tuple(claims))
 
     async def _find_obstacle(self, candidate: _Candidate, evidence: Evidence) -> str:
         """Return why nothing can be executed, or ''."""

@@ -66,11 +66,11 @@ def join_verdicts(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.AGREE if known else Verdict.CANNOT_TELL
 
 
-def judge_claims(claims: Iterable[ClaimVerdict]) -> Verdict:
+def judge_claims(items: Iterable[int], claims: Iterable[ClaimVerdict]) -> Verdict:
     """Return the verdict of a commit: of each item, what can be executed counts; an item of which
     nothing can be is not agreed to.
     """
-    by_item: dict[int, list[ClaimVerdict]] = {}
+    by_item: dict[int, list[ClaimVerdict]] = {item: [] for item in items}
     for each in claims:
         by_item.setdefault(each.item, []).append(each)
     return join_verdicts(
