@@ -108,7 +108,7 @@ def _write_crash(error: Exception, arguments: Sequence[str]) -> str:
     from punchlist.settings import home_folder
 
     versions = f"punchlist {__version__}, Python {platform.python_version()}"
-    # The values of agents' variables may be secrets; `env.` only stands before their names.
+    # `--set agent.NAME.env.KEY=VALUE`: the value may be a secret.
     named = [each.partition("=")[0] if ".env." in each else each for each in arguments]
     head = f"{versions}, {platform.platform()}\narguments: {named!r}\n\n"
     trace = head + "".join(traceback.format_exception(error))
