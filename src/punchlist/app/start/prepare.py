@@ -15,7 +15,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
-from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
+from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings, survey_code
 from punchlist.app.start.chosen_workflow import choose_workflow
 from punchlist.app.start.environment import add_lacking, find_place
 from punchlist.app.start.request import Prepared, Request
@@ -60,6 +60,12 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     how = choose_workflow(request, loaded)
     kit = Kit(checkout=workshop.checkout.root)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
+    allows = (
+        allowance.covers if request.allow_checks is None else lambda _: bool(request.allow_checks)
+    )
+    code = await survey_code(workshop, scope.base, settings.analyzers, tools, allows)
+    named = protect_files(Protected((), ()), (), (each for found in code for each in found.named))
+    notes += await _note_configuration(workshop, scope, named)
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
         workflow=how.workflow,
@@ -81,6 +87,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         rounds=how.rounds,
         threshold=how.threshold,
         story=make_story(request.story, request.title),
+        configurations=code,
     )
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)
