@@ -134,6 +134,7 @@ class CliAgent:
             key=next((name for name in names if not name.endswith(_URL)), ""),
             base_url=next((env[name] for name in names if name.endswith(_URL)), ""),
             dollars_left=self._setup.spending.left,
+            sandboxed=place.sandbox and sandbox_kind() == "bubblewrap",
         )
 
     async def _run_call(

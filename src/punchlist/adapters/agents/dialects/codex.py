@@ -60,10 +60,12 @@ class Codex:
             name = f"schemas/{make_filename(ask.label)}.json"
             files[name] = encode_json(ask.schema)
             schema = str(context.home / name)
+        # Inside our sandbox its own fails, and it would edit nothing while it says that it did.
+        mode = "workspace-write" if ask.writes else "read-only"
         session = ("fork" if ask.fork else "resume",) if ask.session else ()
         arguments = (
             "exec",
-            *option("-s", "workspace-write" if ask.writes else "read-only"),
+            *option("-s", "danger-full-access" if context.sandboxed else mode),
             *session,
             "--json",
             *_OFF,
