@@ -18,6 +18,7 @@ from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
 from punchlist.app.start.chosen_workflow import choose_workflow
 from punchlist.app.start.environment import add_lacking, find_place
+from punchlist.app.start.findings_files import move_issues
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.results import check_keep_settings
 from punchlist.app.start.role_assignment import (
@@ -44,6 +45,9 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     scope = await resolve_change(
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
     )
+    files = [
+        await move_issues(workshop, session.home, each, scope.head) for each in request.findings
+    ]
     text = await repository_settings(workshop, scope.base)
     trusted = text is not None and (
         request.allow_checks is True or allowance.covers(hash_settings(text))
@@ -70,7 +74,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         loaded=how.loaded,
         reviewers=() if request.issue_ids else tuple(tools),
         judges=tuple(tools) if request.issue_ids else (),
-        documents=_name_documents(request.findings),
+        documents=_name_documents(tuple(files)),
         checks=checks,
         checks_allowed=_find_permission(request, checks, allowance, loaded),
         notes=tuple(notes),
