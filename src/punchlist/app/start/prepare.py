@@ -18,6 +18,7 @@ from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings, survey_code
 from punchlist.app.start.chosen_workflow import choose_workflow
 from punchlist.app.start.environment import add_lacking, find_place
+from punchlist.app.start.findings_files import move_issues
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.results import check_keep_settings
 from punchlist.app.start.role_assignment import (
@@ -45,6 +46,9 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
     )
     text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
+    files = [
+        await move_issues(workshop, session.home, each, scope.head) for each in request.findings
+    ]
     settings = loaded.settings
     for check in (check_tracker_settings, check_keep_settings, check_agent_settings):
         check(loaded)
@@ -72,7 +76,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         loaded=how.loaded,
         reviewers=() if request.issue_ids else tuple(tools),
         judges=tuple(tools) if request.issue_ids else (),
-        documents=_name_documents(request.findings),
+        documents=_name_documents(tuple(files)),
         checks=checks,
         checks_allowed=find_permission(request, checks, allowance, loaded),
         notes=tuple(notes),
