@@ -11,6 +11,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.registry import build_analyzers
+from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.git.command import decode_text
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.after.prove.bench import ProofBench
@@ -38,6 +40,10 @@ from punchlist.settings import (
 )
 
 _RULE = re.compile(r"[A-Z]{1,8}[0-9]{0,5}")
+_UNTRUSTED = (
+    "the base of its run, which configures the analyzers, is not part of the main branch here;"
+    " --yes trusts it"
+)
 _NOT_ALLOWED = "the checks found here are not allowed to run: `punchlist allow`, or --yes"
 
 
@@ -165,8 +171,13 @@ class _Prover:
         checks = await name_check_files(found.checks, workshop, base)
         request = Request(allow_checks=allow)
         allowed = bool(find_permission(request, checks, session.allowance, loaded))
+        untrusted = "" if self._allow or await self._is_ours(base) else _UNTRUSTED
+        kit = Kit(checkout=workshop.checkout.root)
+        enabled = {} if untrusted else build_analyzers(loaded.settings.analyzers, kit)
         started = replace(
             run.started,
+            reviewers=tuple(name for name in run.started.reviewers if name in enabled),
+            judges=tuple(name for name in run.started.judges if name in enabled),
             settings=encode_settings(loaded),
             checks=checks if allowed else (),
             checks_allowed=allowed,
@@ -176,9 +187,17 @@ class _Prover:
         )
         with tempfile.TemporaryDirectory(prefix="punchlist-prove-") as name:
             world = build_world(workshop, run, started, session.store, Path(name) / "runs" / "x")
-        return _Bench(
-            ProofBench(run, world, started.checks), "" if allowed or not checks else _NOT_ALLOWED
-        )
+        refused = "" if allowed or not checks else _NOT_ALLOWED
+        return _Bench(ProofBench(run, world, started.checks, untrusted), refused)
+
+    async def _is_ours(self, base: str) -> bool:
+        """Return whether the commit that configures tools is part of the main branch here: the
+        evidence could name any other.
+        """
+        git = self._workshop.git
+        mains = await self._session.required_checkout.find_main_branch()
+        tips = [await self._session.required_checkout.resolve_commit(name) for name in mains]
+        return any([await git.is_ancestor(base, tip) for tip in tips if tip])
 
 
 def _adopt_rules(loaded: LoadedSettings, pinned: str) -> LoadedSettings:
