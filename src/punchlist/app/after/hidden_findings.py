@@ -82,7 +82,9 @@ async def find_hidden(
     settings = decode_settings(later.started.settings).settings
     sighted = (finding for number in numbers for finding in earlier.items[number].sighted)
     sources = sorted({finding.source for finding in sighted} & {*later.started.reviewers})
-    kit = Kit(checkout=checkout.root)
+    kit = Kit(
+        checkout=checkout.root, wishes=settings.sandbox.wishes, private=(session.home.resolve(),)
+    )
     bare = build_unsuppressed(settings.analyzers, kit, sources)
     rest = build_analyzers(settings.analyzers, kit, [name for name in sources if name not in bare])
     before, after = earlier.started.change.head, later.started.change.head

@@ -57,7 +57,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     agents = RunAgents(started.crew, settings, folder, run.usage, own=own_agents)
     hidden = (workshop.folder.parents[1],)
     wishes = settings.sandbox.wishes
-    kit = Kit(checkout=checkout, wishes=wishes)
+    kit = Kit(checkout=checkout, wishes=wishes, private=hidden)
     own = (path for check in started.checks for path in check.files)
     protected = protect_files(settings.protected, own)
     # Those the run began with: one that is not installed any more reports that.
