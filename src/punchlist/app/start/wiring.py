@@ -58,7 +58,12 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     hidden = (workshop.folder.parents[1],)
     configured = {each.analyzer: each for each in started.configurations}
     read_base = partial(workshop.checkout.read_file, started.change.base)
-    kit = Kit(checkout=checkout, configurations=configured, read_base=read_base)
+    kit = Kit(
+        checkout=checkout,
+        tracked=workshop.tracked_environments,
+        configurations=configured,
+        read_base=read_base,
+    )
     own = (path for check in started.checks for path in check.files)
     named = (path for each in started.configurations for path in each.named)
     protected = protect_files(settings.protected, own, named)
