@@ -68,7 +68,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         notes.append(skipped)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
     how = choose_workflow(request, loaded)
-    kit = Kit(checkout=workshop.checkout.root)
+    kit = Kit(checkout=workshop.checkout.root, tracked=workshop.tracked_environments)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
     allows = (
         allowance.covers if request.allow_checks is None else lambda _: bool(request.allow_checks)

@@ -61,6 +61,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     wishes = settings.sandbox.wishes
     kit = Kit(
         checkout=checkout,
+        tracked=workshop.tracked_environments,
         configurations=configured,
         read_base=read_base,
         wishes=wishes,
