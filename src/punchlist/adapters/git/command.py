@@ -48,6 +48,7 @@ _SETTINGS = (
     "maintenance.auto=false",
     "advice.detachedHead=false",
     "protocol.file.allow=always",
+    "protocol.ext.allow=never",
     "log.showSignature=false",
     "merge.verifySignatures=false",
     "submodule.recurse=false",
