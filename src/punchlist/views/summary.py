@@ -20,7 +20,7 @@ _NAMED = 10
 
 class Gap(Struct, frozen=True):
     """Something this run did not verify. `about`: reviewer, check, entry, scope, limit, stop,
-    trouble, filing or flag.
+    trouble, filing, flag or sandbox.
     """
 
     about: str
@@ -197,6 +197,17 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
             return "; ".join(filter(None, (incomplete, apply)))
 
 
+def _weak_sandboxes(run: Run) -> Iterator[Gap]:
+    """Yield one line about sandboxes that lacked something, by what they lacked."""
+    kinds: dict[str, list[str]] = {}
+    for weakness in sorted(run.weaknesses):
+        kind, _, lack = weakness.partition(": ")
+        kinds.setdefault(lack, []).append(kind)
+    if kinds:
+        said = "; ".join(f"{', '.join(who)}: {lack}" for lack, who in kinds.items())
+        yield Gap("sandbox", "Programs ran in an incomplete sandbox", said)
+
+
 def find_gaps(run: Run) -> Iterator[Gap]:
     """Yield what was not checked, worst first."""
     yield from broken_checks(run)
@@ -213,6 +224,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
         yield Gap("reviewer", what, why)
     yield from _reached_limits(run)
+    yield from _weak_sandboxes(run)
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)

@@ -38,6 +38,7 @@ from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.weaknesses import note_weaknesses
 
 OUTPUT_LIMIT = PROFILES[ChildKind.AGENT].quotas.output
 GRACE = 2.0
@@ -158,7 +159,7 @@ class CliAgent:
         }
         line = [program, *command[1:], *call.arguments]
         sandbox = self._build_sandbox(ask, call, [program, *command[1:], which("node") or ""])
-        if not sandbox and (trouble := _exposure_reason(call, ask.folder)):
+        if not context.sandboxed and (trouble := _exposure_reason(call, ask.folder)):
             return ProcessResult(command=tuple(line), trouble=trouble)
         return await run(
             line,
@@ -173,7 +174,8 @@ class CliAgent:
 
     def _build_sandbox(self, ask: Ask, call: AgentCall, programs: Sequence[str]) -> Sandbox | None:
         place = self._setup.place
-        if not place.sandbox or sandbox_kind() != "bubblewrap":
+        if not place.sandbox:
+            note_weaknesses(ChildKind.AGENT, ["no sandbox (agents.sandbox = false)"])
             return None
         sandbox = build_sandbox(place, self.name, ask.folder, programs, writes=ask.writes)
         obeyed = (ask.folder.resolve() / name for name in call.hidden)

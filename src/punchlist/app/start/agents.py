@@ -58,6 +58,7 @@ class RunAgents:
             state=folder.parents[1],
             user=Path.home(),
             sandbox=settings.agents.sandbox,
+            wishes=settings.sandbox.wishes,
             mail=self._mail,
         )
         self._artifacts = FolderArtifacts(folder)
