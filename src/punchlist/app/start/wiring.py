@@ -59,7 +59,13 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     wishes = settings.sandbox.wishes
     configured = {each.analyzer: each for each in started.configurations}
     read_base = partial(workshop.checkout.read_file, started.change.base)
-    kit = Kit(checkout=checkout, configurations=configured, read_base=read_base, wishes=wishes)
+    kit = Kit(
+        checkout=checkout,
+        configurations=configured,
+        read_base=read_base,
+        wishes=wishes,
+        private=hidden,
+    )
     own = (path for check in started.checks for path in check.files)
     named = (path for each in started.configurations for path in each.named)
     protected = protect_files(settings.protected, own, named)
