@@ -56,9 +56,9 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     trees, artifacts = WorkTrees(workshop), FolderArtifacts(folder)
     agents = RunAgents(started.crew, settings, folder, run.usage, own=own_agents)
     hidden = (workshop.folder.parents[1],)
+    wishes = settings.sandbox.wishes
     configured = {each.analyzer: each for each in started.configurations}
     read_base = partial(workshop.checkout.read_file, started.change.base)
-    wishes = settings.sandbox.wishes
     kit = Kit(
         checkout=checkout,
         tracked=workshop.tracked_environments,
