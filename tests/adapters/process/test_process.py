@@ -17,6 +17,7 @@ from punchlist.adapters.process import descendants as family
 from punchlist.adapters.process import run as process
 from punchlist.adapters.process.bounded_output import LINES, BoundedOutput
 from punchlist.adapters.process.run import OutputWatch, base_environment, run, which
+from punchlist.adapters.process.sandbox import Sandbox
 
 linux_only = pytest.mark.skipif(
     sys.platform != "linux", reason="orphans are re-parented to us on Linux only"
@@ -405,3 +406,18 @@ def test_a_cancel_that_comes_together_with_the_end_of_a_child_is_not_forgotten(m
 
     monkeypatch.setattr(process._Child, "process_exited", and_a_cancel)
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("walls", [None, Sandbox()], ids=["bare", "sandboxed"])
+def test_a_child_inherits_the_descriptors_that_it_is_given_and_no_other(walls):
+    given, other = os.pipe(), os.pipe()
+    try:
+        for pipe in (given, other):
+            os.set_inheritable(pipe[1], True)
+        script = f"import os; os.write({given[1]}, b'word'); os.fstat({other[1]})"
+        ran = started(["python3", "-c", script], walls=walls, pass_fds=(given[1],), cwd=Path("/"))
+        assert b"Bad file descriptor" in ran.stderr
+        assert os.read(given[0], 100) == b"word"
+    finally:
+        for descriptor in (*given, *other):
+            os.close(descriptor)

@@ -124,10 +124,12 @@ async def run(  # noqa: PLR0913  # all that describes one child
     walls: Sandbox | None = None,
     trim: bool = False,
     watch: OutputWatch | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> ProcessResult:
     """Run a command to its end; failures, timeouts and a missing program are values.
 
-    Output over `limit` bytes per stream loses its middle, which is trouble unless `trim`.
+    Output over `limit` bytes per stream loses its middle, which is trouble unless `trim`. The
+    child inherits the descriptors in `pass_fds` under their numbers; the caller closes its own.
     """
     started = time.monotonic()
     family = ProcessFamily(secrets.token_hex(8))
@@ -139,7 +141,7 @@ async def run(  # noqa: PLR0913  # all that describes one child
     folder = Path("/") if walls and sandbox_kind() == "bubblewrap" else cwd
     try:
         trouble = await _start_child(
-            child, line, cwd=folder, env=environment, stdin=stdin, watch=watch
+            child, line, cwd=folder, env=environment, stdin=stdin, watch=watch, pass_fds=pass_fds
         )
         trouble = trouble or await _wait_for_end(child, family, timeout, watch)
         family.kill_all()
@@ -273,13 +275,20 @@ async def _start_child(  # noqa: PLR0913  # the parts of one child
     env: Mapping[str, str],
     stdin: bytes,
     watch: OutputWatch,
+    pass_fds: Sequence[int],
 ) -> str:
     """Start the child; return why it could not be started, or ''."""
     loop = asyncio.get_running_loop()
     source = subprocess.PIPE if stdin or watch.speak else subprocess.DEVNULL
     try:
         starting = loop.subprocess_exec(
-            lambda: child, *command, stdin=source, cwd=cwd, env=dict(env), start_new_session=True
+            lambda: child,
+            *command,
+            stdin=source,
+            cwd=cwd,
+            env=dict(env),
+            start_new_session=True,
+            pass_fds=pass_fds,
         )
         transport, _ = await _shield_start(starting)
     except (OSError, ValueError) as error:
