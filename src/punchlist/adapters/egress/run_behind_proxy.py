@@ -1,0 +1,51 @@
+"""Run a sandboxed child that reaches hosts outside only through its proxy."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from punchlist.adapters.egress.door import Egress, launcher_folders, open_door
+from punchlist.adapters.process.run import MISSING, OutputWatch, ProcessResult, run
+from punchlist.adapters.process.sandbox import Sandbox
+
+_NOT_FOUND = 127
+
+
+async def run_behind_proxy(  # noqa: PLR0913  # all that describes one child
+    command: Sequence[str],
+    egress: Egress,
+    walls: Sandbox,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,  # noqa: ASYNC109  # it ends the child in time
+    stdin: bytes = b"",
+    limit: int = 64 << 20,
+    trim: bool = False,
+    watch: OutputWatch | None = None,
+) -> ProcessResult:
+    """Run a command as `run` does, without network but for what `egress` allows.
+
+    `walls` must be those of bubblewrap: without them the launcher would listen on the machine
+    itself.
+    """
+    shown = tuple((path, path, False) for path in launcher_folders())
+    async with open_door(egress) as door:
+        ran = await run(
+            [*door.launcher, *command],
+            cwd=cwd,
+            env=env,
+            timeout=timeout,
+            stdin=stdin,
+            limit=limit,
+            walls=replace(walls, network=False, binds=(*shown, *walls.binds)),
+            trim=trim,
+            watch=watch,
+            pass_fds=door.descriptors,
+        )
+    ran = replace(ran, command=tuple(command))
+    failed = f"launcher: {command[0]}: ".encode()
+    if ran.exit_code == _NOT_FOUND and ran.stderr.startswith(failed):
+        return replace(ran, trouble=f"{MISSING}: {command[0]}")
+    return ran
