@@ -22,6 +22,8 @@ class AgentPlace(Struct, frozen=True, kw_only=True):
     user: Path
     """The user's home: login files are copied from it, secrets in it are hidden."""
     sandbox: bool = True
+    hosts: tuple[str, ...] = ()
+    """Hosts that all of them may reach."""
     mail: Path | None = None
     """The mailbox of outside agents, if there is one."""
 
@@ -64,7 +66,6 @@ def build_sandbox(
         binds=(*((path, path, False) for path in dict.fromkeys(shown)), (root, root, writes)),
         writable=(place.make_home(name), place.make_tmp(name)),
         hidden=hidden,
-        network=True,
     )
 
 

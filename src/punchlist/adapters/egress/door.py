@@ -14,12 +14,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from punchlist.adapters.egress.policy import EgressPolicy
+from punchlist.adapters.egress.policy import PORT, URL, EgressPolicy
 from punchlist.adapters.egress.proxy import USUAL_LIMITS, EgressProxy, ProxyLimits
 from punchlist.adapters.egress.traffic import EgressLog
 
-PORT = 3128
-URL = f"http://127.0.0.1:{PORT}"
 _LAUNCHER = """
 import os, socket, sys
 out = socket.socket(fileno=int(sys.argv[1]))

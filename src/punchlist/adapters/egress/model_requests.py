@@ -36,7 +36,7 @@ def model_path(route: ModelRoute, target: str) -> str:
         raise Refused("malformed request", 400)
     pairs = parse_qsl(query, keep_blank_values=True, separator="&")
     logins = [(name, value) for name, value in pairs if name.lower() in _LOGIN_PARAMETERS]
-    if logins:
+    if logins and route.keys:
         kept = [pair for pair in pairs if pair not in logins]
         held = [(name, route.keys[value]) for name, value in logins if value in route.keys]
         query = urlencode([*kept, *held])
@@ -50,7 +50,7 @@ def model_fields(route: ModelRoute, request: MessageHead) -> list[tuple[str, str
     target = format_target(base.host, base.port)
     fields = [("Host", target.rpartition(":")[0] if base.port == usual else target)]
     for name, value in request.end_to_end_fields():
-        if name.lower() in _LOGINS:
+        if name.lower() in _LOGINS and route.keys:
             fields += [(name, login) for login in _fill_login(route, value)]
         elif name.lower() != "host":
             fields.append((name, value))

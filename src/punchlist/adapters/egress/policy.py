@@ -10,6 +10,10 @@ from urllib.parse import urlsplit
 from punchlist.adapters.egress.addresses import Address, parse_address
 
 HTTPS, HTTP = 443, 80
+PORT = 3128
+"""Where a child finds its proxy, on its own loopback."""
+OWN_TARGET = f"127.0.0.1:{PORT}"
+URL = f"http://{OWN_TARGET}"
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _RULE = re.compile(r"(?P<host>\[[0-9a-f:.]+(?:/\d+)?\]|[^\[\]:\s]+)(?::(?P<port>\d{1,5}))?")
@@ -62,6 +66,11 @@ def is_name(host: str) -> bool:
     return _NAME.fullmatch(host) is not None
 
 
+def is_loopback(host: str) -> bool:
+    address = parse_address(host)
+    return host in _LOOPBACK or (address is not None and address.is_loopback)
+
+
 def format_target(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -74,18 +83,15 @@ class BaseUrl:
     host: str
     port: int
     path: str = ""
+    configured: bool = True
+    """The user named it, so it may be inside."""
 
     @property
     def rule(self) -> HostRule:
-        return HostRule(self.host, self.port, inside=True)
-
-    @property
-    def is_loopback(self) -> bool:
-        address = parse_address(self.host)
-        return self.host in _LOOPBACK or (address is not None and address.is_loopback)
+        return HostRule(self.host, self.port, inside=self.configured)
 
 
-def parse_base_url(text: str) -> BaseUrl | None:
+def parse_base_url(text: str, *, configured: bool = True) -> BaseUrl | None:
     """Return the parts of an http or https URL; None for another text, or one with a login."""
     try:
         parts = urlsplit(text.strip())
@@ -97,7 +103,8 @@ def parse_base_url(text: str) -> BaseUrl | None:
     plain = "@" not in parts.netloc and (address is not None or is_name(host))
     if parts.scheme not in {"http", "https"} or not plain:
         return None
-    return BaseUrl(parts.scheme, str(address or host), port, parts.path.rstrip("/"))
+    path = parts.path.rstrip("/")
+    return BaseUrl(parts.scheme, str(address or host), port, path, configured)
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ class ModelRoute:
     prefix: str
     base: BaseUrl
     keys: dict[str, str] = field(default_factory=dict, repr=False)
-    """By placeholder: the key."""
+    """By placeholder: the key. Without keys the child's own headers are passed on."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import re
 import socket
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from punchlist.adapters.egress.addresses import parse_address
 from punchlist.adapters.egress.client_hello import HANDSHAKE, read_client_hello, server_name
@@ -22,7 +22,7 @@ from punchlist.adapters.egress.http_head import (
     parse_response,
 )
 from punchlist.adapters.egress.model_requests import find_route, model_fields, model_path
-from punchlist.adapters.egress.policy import HTTP, HTTPS, EgressPolicy, format_target
+from punchlist.adapters.egress.policy import HTTP, HTTPS, OWN_TARGET, EgressPolicy, format_target
 from punchlist.adapters.egress.relay import Relay
 from punchlist.adapters.egress.traffic import EgressLog
 from punchlist.adapters.egress.upstream import Resolve, Streams, Upstream, resolve_name
@@ -30,6 +30,7 @@ from punchlist.adapters.egress.upstream import Resolve, Streams, Upstream, resol
 _AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\[\]:/?#@]+):([0-9]{1,5})")
 _ABSOLUTE = re.compile(r"http://(\[[0-9a-fA-F:.]+\]|[^\[\]:/?#@]+)(?::([0-9]{1,5}))?([/?][^#]*)?")
 _REASONS = {400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 502: "Bad Gateway"}
+_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _SWITCHING = 101
 _FINAL = 200
@@ -170,7 +171,7 @@ class _Connection:
                 while await self.reader.read(HEAD_LIMIT):
                     pass
 
-    async def serve_request(self, *, full: bool) -> None:
+    async def serve_request(self, *, full: bool = False) -> None:
         if full:
             raise Refused("too many connections", 503)
         async with asyncio.timeout(self._proxy.limits.head):
@@ -188,8 +189,12 @@ class _Connection:
         if found is None or request.is_chunked or request.length:
             raise Refused("malformed request", 400)
         host, port = self._set_target(found[1], found[2])
+        if self.target == OWN_TARGET:  # of a program that asks its proxy for the proxy itself
+            await self._write(_ESTABLISHED)
+            await self.serve_request()
+            return
         self._streams = await self._proxy.upstream.connect(host, port)
-        await self._write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await self._write(_ESTABLISHED)
         self.answered = True
         up, down = self._proxy.start_relays(self, self._streams, self.target)
 
@@ -226,6 +231,9 @@ class _Connection:
         named = self.target if port != HTTP else self.target.rpartition(":")[0]
         if (request.find("host") or "").lower() not in (named, self.target):
             raise Refused("the request names two hosts", 400)
+        if self.target == OWN_TARGET:
+            await self._ask_model(replace(request, target=found[3] or "/"))
+            return
         self._streams = await self._proxy.upstream.connect(host, port)
         fields = [field for field in request.end_to_end_fields() if field[0].lower() != "host"]
         first = f"{request.method} {found[3] or '/'} HTTP/1.1"

@@ -1,21 +1,22 @@
 """Run a sandboxed child that reaches hosts outside only through its proxy."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from punchlist.adapters.egress.door import Egress, launcher_folders, open_door
 from punchlist.adapters.process.run import MISSING, OutputWatch, ProcessResult, run
-from punchlist.adapters.process.sandbox import Sandbox
+from punchlist.adapters.process.sandbox import Sandbox, sandbox_kind
 
 _NOT_FOUND = 127
 
 
 async def run_behind_proxy(  # noqa: PLR0913  # all that describes one child
     command: Sequence[str],
-    egress: Egress,
-    walls: Sandbox,
+    egress: Egress | None,
+    walls: Sandbox | None,
     *,
     cwd: Path,
     env: Mapping[str, str],
@@ -27,23 +28,18 @@ async def run_behind_proxy(  # noqa: PLR0913  # all that describes one child
 ) -> ProcessResult:
     """Run a command as `run` does, without network but for what `egress` allows.
 
-    `walls` must be those of bubblewrap: without them the launcher would listen on the machine
-    itself.
+    Without `egress` or sandbox it is run as it is: the launcher would listen on the machine itself.
     """
+    start = partial(
+        run, cwd=cwd, env=env, timeout=timeout, stdin=stdin, limit=limit, trim=trim, watch=watch
+    )
+    if egress is None or walls is None or sandbox_kind() != "bubblewrap":
+        return await start(command, walls=walls)
     shown = tuple((path, path, False) for path in launcher_folders())
+    held = replace(walls, network=False, binds=(*shown, *walls.binds))
     async with open_door(egress) as door:
-        ran = await run(
-            [*door.launcher, *command],
-            cwd=cwd,
-            env=env,
-            timeout=timeout,
-            stdin=stdin,
-            limit=limit,
-            walls=replace(walls, network=False, binds=(*shown, *walls.binds)),
-            trim=trim,
-            watch=watch,
-            pass_fds=door.descriptors,
-        )
+        line = [*door.launcher, *command]
+        ran = await start(line, walls=held, pass_fds=door.descriptors)
     ran = replace(ran, command=tuple(command))
     failed = f"launcher: {command[0]}: ".encode()
     if ran.exit_code == _NOT_FOUND and ran.stderr.startswith(failed):
