@@ -90,6 +90,15 @@ class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keba
     """
 
 
+class SetupSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """What `punchlist setup` may reach; a repository cannot set it."""
+
+    hosts: tuple[str, ...] = ()
+    """Hosts besides the package registries that your own settings for pip and uv name (PyPI if they
+    name none), as in `agent.NAME.hosts`.
+    """
+
+
 class ProtectSettings(Protected, frozen=True):
     """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses
     folders. A slash in front holds a pattern to the root.
@@ -136,6 +145,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """
     limits: LimitSettings = LimitSettings()
     protect: ProtectSettings = ProtectSettings()
+    setup: SetupSettings = SetupSettings()
     track: TrackSettings = TrackSettings()
     keep: KeepSettings = KeepSettings()
     agents: AgentsSettings = AgentsSettings()

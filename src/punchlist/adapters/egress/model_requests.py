@@ -40,7 +40,7 @@ def model_path(route: ModelRoute, target: str) -> str:
         kept = [pair for pair in pairs if pair not in logins]
         held = [(name, route.keys[value]) for name, value in logins if value in route.keys]
         query = urlencode([*kept, *held])
-    return f"{route.base.path}{path or '/'}{mark if query else ''}{query}"
+    return f"{f'{route.base.path}{path}' or '/'}{mark if query else ''}{query}"
 
 
 def model_fields(route: ModelRoute, request: MessageHead) -> list[tuple[str, str]]:

@@ -21,7 +21,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.checks.environment import CheckoutContext, LaunchSpec, prepare_launch
+from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
+from punchlist.adapters.egress.traffic import EgressLog
 from punchlist.adapters.environments.named_packages import NamedPackages
+from punchlist.adapters.environments.registries import (
+    build_egress,
+    describe_refusal,
+    installer_environment,
+)
 from punchlist.adapters.environments.tree_links import NOTE, EnvironmentNote, find_links, read_note
 from punchlist.adapters.process.registry_environment import list_covered_paths, registry_environment
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
@@ -116,17 +123,25 @@ def plan_steps(
 
 
 class EnvironmentMaker:
-    """Makes one planned environment from a tree, in the sandbox of checks with the network."""
+    """Makes one planned environment from a tree, in the sandbox of checks; it reaches the user's
+    package registries and `hosts`.
+    """
 
-    def __init__(self, plan: SetupPlan, tree: Tree, ground: CheckoutContext) -> None:
+    def __init__(
+        self, plan: SetupPlan, tree: Tree, ground: CheckoutContext, hosts: Sequence[str] = ()
+    ) -> None:
         self._plan = plan
         self._tree = tree
         self._ground = ground
         self._draft = plan.folder.with_name(f"{_MAKING}{secrets.token_hex(4)}")
         self._sandboxed = sandbox_kind() != "none"
+        self._registry = registry_environment()
+        installer = "uv" if which("uv") else "pip"
+        self._egress = build_egress(self._registry, hosts, installer, EgressLog())
 
     async def make(self, say: Callable[[str], None]) -> None:
         """Make it in a folder beside its place, then rename that; a failure leaves nothing."""
+        self._egress.log.tell = lambda refused: say(describe_refusal(refused))
         plan, draft = self._plan, self._draft
         try:
             for name in ("env", "tmp"):
@@ -153,11 +168,12 @@ class EnvironmentMaker:
     async def _run(self, command: Sequence[str]) -> ProcessResult:
         with self._launch() as stage:
             moved = [word.replace(str(self._plan.folder), str(self._place)) for word in command]
-            return await run(
+            return await run_behind_proxy(
                 moved,
+                self._egress,
+                stage.sandbox,
                 cwd=stage.cwd,
                 env=stage.env,
-                walls=stage.sandbox,
                 timeout=_SECONDS,
                 trim=True,
             )
@@ -169,7 +185,7 @@ class EnvironmentMaker:
 
     @contextmanager
     def _launch(self) -> Iterator[LaunchSpec]:
-        temporary, registry = self._draft / "tmp", registry_environment()
+        temporary, registry = self._draft / "tmp", self._registry
         work = Path(tempfile.mkdtemp(dir=temporary))
         python = [self._plan.python.path]
         with prepare_launch(self._tree, self._ground, work, python) as stage:
@@ -185,8 +201,9 @@ class EnvironmentMaker:
                 "UV_CACHE_DIR": str(temporary / "uv"),
                 "UV_PYTHON_DOWNLOADS": "never",
                 "TMPDIR": str(temporary),
+                **(installer_environment(self._egress) if self._sandboxed else {}),
             }
-            fenced = replace(stage.sandbox, network=True, binds=(*stage.sandbox.binds, *binds))
+            fenced = replace(stage.sandbox, binds=(*stage.sandbox.binds, *binds))
             yield replace(stage, env=env, sandbox=fenced)
 
     async def _detach_tree(self, say: Callable[[str], None]) -> tuple[str, ...]:
