@@ -12,8 +12,8 @@ from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filen
 from punchlist.adapters.agents.dialect import AgentCall, ParsedReply, Unmetered
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.json_lines import parse_events
-from punchlist.adapters.agents.registry import build_agent
 from punchlist.adapters.agents.model_access import ModelAccess
+from punchlist.adapters.agents.registry import build_agent
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.process.sandbox import sandbox_kind
 from punchlist.adapters.store.artifacts import FolderArtifacts
