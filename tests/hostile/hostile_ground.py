@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import punchlist
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.cli.errors import run_command
 from punchlist.cli.root import root
 from punchlist.cli.terminal import reset_consoles

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hostile_ground import RUFF, needs_walls, notes, untouched
 
-from punchlist.adapters.process import sandbox
+from punchlist.adapters.sandbox import support as sandbox
 
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "planted-aws-secret",

@@ -15,8 +15,8 @@ from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.registry import build_agent, merge_settings
 from punchlist.adapters.analyzers.registry import detect_analyzers
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.process import sandbox
 from punchlist.adapters.process.run import run
+from punchlist.adapters.sandbox import support as sandbox
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app.session import Session
 from punchlist.errors import SettingsError, UsageError

@@ -17,7 +17,7 @@ from stubmodel import StubModel
 from punchlist.adapters.agents.dialects.acp import AcpAgent, parse_messages
 from punchlist.adapters.agents.dialects.acp_client import choose_mode
 from punchlist.adapters.agents.json_lines import JsonEvent
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import AgentTrouble, Reply
 

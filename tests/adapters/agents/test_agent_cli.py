@@ -15,7 +15,7 @@ from punchlist.adapters.agents.json_lines import parse_events
 from punchlist.adapters.agents.model_access import ModelAccess
 from punchlist.adapters.agents.registry import build_agent
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError
 from punchlist.model.item.usage import Usage

@@ -17,7 +17,7 @@ from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex
 from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.agents.dialects.opencode import Opencode
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.model.ledger.events import Blocked, Contained
 
 pytestmark = pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")
@@ -35,13 +35,11 @@ class Kind:
     dialect: AgentDialect
     env: Any
     model: str = ""
-    recorded: bool = True
-    """Whether a command that it runs has its network; Codex gives it none."""
 
 
 KINDS = {
     "claude": Kind(Claude(), lambda url: {"ANTHROPIC_BASE_URL": url}),
-    "codex": Kind(Codex(), lambda url: {"OPENAI_BASE_URL": f"{url}/v1"}, "gpt-5.5", recorded=False),
+    "codex": Kind(Codex(), lambda url: {"OPENAI_BASE_URL": f"{url}/v1"}, "gpt-5.5"),
     "gemini": Kind(Gemini(), lambda url: {"GOOGLE_GEMINI_BASE_URL": url}, "gemini-2.5-pro"),
     "opencode": Kind(Opencode(), configure_opencode, "stub/m1"),
 }
@@ -156,6 +154,5 @@ def test_a_model_that_has_it_post_elsewhere_gets_nothing_out_and_is_recorded(beh
             behind.fix(model)
         assert [each for each in sink.requests if each["path"] == "/in"] == []
     blocked = [event.target for event in behind.events if isinstance(event, Blocked)]
-    recorded = ["collector.example:80", "collector.example:443"]
-    assert blocked == (recorded if KINDS[behind.kind].recorded else [])
+    assert blocked == ["collector.example:80", "collector.example:443"]
     assert list(behind.contained.reached) == [model.url.removeprefix("http://")]

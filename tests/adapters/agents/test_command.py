@@ -9,7 +9,7 @@ import pytest
 from seating import asked, seat, tree
 
 from punchlist.adapters.agents.dialects.command import CommandAgent
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import AgentTrouble
 

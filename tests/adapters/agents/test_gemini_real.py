@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from needs import rarely
 from punchlist.adapters.agents.dialects.gemini import Gemini
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.ports.agent import AgentTrouble
 
 walled = pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.agents.cli_agent import CliAgent
 from punchlist.adapters.agents.dialects.opencode import Opencode
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.ports.agent import AgentTrouble
 
 LOOK = """

@@ -11,7 +11,7 @@ from calculator import ANSWER, BUG, FIXED, KEY, fixing
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.dialects.opencode import Opencode
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.ports.agent import AgentTrouble
 
 LONG = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."

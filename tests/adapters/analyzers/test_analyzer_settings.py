@@ -17,7 +17,7 @@ from punchlist.adapters.analyzers.registry import (
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, chunk_files
 from punchlist.adapters.analyzers.tools.custom import CustomTool
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.errors import SettingsError
 from punchlist.model.finding.severity import Severity
 
@@ -181,10 +181,7 @@ WRITES = "try: open('a.py', 'a').write('!'); print('a.py:1: written')\nexcept OS
 )
 @pytest.mark.parametrize(
     ("kit", "said"),
-    [
-        (NOWHERE, ["cut off", "refused"]),
-        (Kit(walls=lambda _root, _needs: None), ["reached", "written"]),
-    ],
+    [(NOWHERE, ["cut off", "refused"]), (Kit(walls=lambda *_: None), ["reached", "written"])],
 )
 def test_only_walls_keep_an_analyzer_from_the_network_and_from_writing_the_tree(grown, kit, said):
     tree = grown({"a.py": "x\n"})
@@ -207,7 +204,7 @@ def test_an_interpreter_that_the_repository_carries_is_not_used(grown):
 
 def test_analyzers_work_without_walls(grown):
     tools = build_analyzers(
-        AnalyzerSettings(enabled=("ruff", "bandit")), Kit(walls=lambda _root, _needs: None)
+        AnalyzerSettings(enabled=("ruff", "bandit")), Kit(walls=lambda *_: None)
     )
     tree = grown({"a.py": CODE})
     assert all(asyncio.run(tool.analyze(tree, None)).findings for tool in tools.values())

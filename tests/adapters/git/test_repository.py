@@ -11,7 +11,7 @@ from joinery import BRANCH, Bench, edit, state, whole
 
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import resolve_change
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.errors import RepositoryError
 from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.repository import Heard

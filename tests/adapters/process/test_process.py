@@ -17,7 +17,7 @@ from punchlist.adapters.process import descendants as family
 from punchlist.adapters.process import run as process
 from punchlist.adapters.process.bounded_output import LINES, BoundedOutput
 from punchlist.adapters.process.run import OutputWatch, base_environment, run, which
-from punchlist.adapters.process.sandbox import Sandbox
+from punchlist.adapters.sandbox.sandbox import Sandbox
 
 linux_only = pytest.mark.skipif(
     sys.platform != "linux", reason="orphans are re-parented to us on Linux only"

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process import sandbox
 from punchlist.adapters.process.run import run
-from punchlist.adapters.process.sandbox import Rlimits, Sandbox, sandbox_kind, secret_paths
+from punchlist.adapters.sandbox import support as sandbox
+from punchlist.adapters.sandbox.home_view import list_secrets
+from punchlist.adapters.sandbox.sandbox import Rlimits, Sandbox
+from punchlist.adapters.sandbox.support import sandbox_kind
 
 needs_bubblewrap = pytest.mark.skipif(
     sandbox_kind() != "bubblewrap",
@@ -63,7 +65,7 @@ def test_hidden_files_and_folders_are_empty(tmp_path):
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh/id").write_text("key")
     (home / ".netrc").write_text("password")
-    walls = Sandbox(binds=((home, home, False),), hidden=secret_paths(home))
+    walls = Sandbox(binds=((home, home, False),), hidden=list_secrets(home))
     # /tmp is private, so the home is bound first here; what is hidden must win all the same.
     ran = behind(walls, "sh", "-c", f"cat {home}/.netrc {home}/.ssh/id; ls -A {home}/.ssh")
     assert b"key" not in ran.stdout
@@ -92,9 +94,7 @@ def test_there_is_no_network_but_loopback_works():
         "import socket as s; a = s.create_server(('127.0.0.1', 0)); b = s.create_connection(a.getsockname(), 2); print('loopback');"
         "c = s.socket(); c.settimeout(2); print('outside', c.connect_ex(('192.0.2.1', 80)))"
     )
-    ran = asyncio.run(
-        run([str(Path(sys.executable).resolve()), "-c", talk], cwd=Path("/"), walls=Sandbox())
-    )
+    ran = asyncio.run(run(["/usr/bin/python3", "-c", talk], cwd=Path("/"), walls=Sandbox()))
     assert ran.stdout.startswith(b"loopback\noutside 101"), ran
 
 
@@ -120,7 +120,7 @@ def test_everything_behind_the_walls_dies_with_a_punchlist_that_is_killed(tmp_pa
     beat = "while :; do date +%N > beat; sleep 0.02; done"
     program = (
         "import asyncio; from pathlib import Path; from punchlist.adapters.process.run import run; "
-        "from punchlist.adapters.process.sandbox import Sandbox; at = Path.cwd(); "
+        "from punchlist.adapters.sandbox.sandbox import Sandbox; at = Path.cwd(); "
         f"asyncio.run(run(['sh', '-c', 'setsid env -i PATH=$PATH sh -c \"{beat}\" & sleep 60'], cwd=at, walls=Sandbox(writable=(at,))))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -9,7 +9,7 @@ from replaying import Folder
 from punchlist.adapters.compare import Comparison
 from punchlist.adapters.compare.changed_code import find_changes
 from punchlist.adapters.compare.demanded_errors import find_demanded_errors
-from punchlist.adapters.process import sandbox
+from punchlist.adapters.sandbox import support as sandbox
 from punchlist.model.integrity.intent import Intent
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.ports.compare import CompareResult, ReplayResult

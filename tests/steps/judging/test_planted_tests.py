@@ -8,7 +8,7 @@ from examination import finding
 from replaying import PYTEST, UNITTEST, replay
 
 from needs import rarely
-from punchlist.adapters.process import sandbox
+from punchlist.adapters.sandbox import support as sandbox
 from punchlist.model.checks import check as checks
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.planted_tests import name_plant, plant_test

@@ -7,7 +7,7 @@ import pytest
 from replaying import PYTEST, UNITTEST, replay
 
 import needs
-from punchlist.adapters.process import sandbox
+from punchlist.adapters.sandbox import support as sandbox
 
 pytestmark = pytest.mark.skipif(
     sandbox.sandbox_kind() != "bubblewrap", reason="LOUD: no bubblewrap here; nothing is replayed"

@@ -24,7 +24,7 @@ from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_ev
 from punchlist.adapters.agents.network import SECRET_NAME, parse_hosts, plan_network
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.agents.spending import CallMeter, Spending, read_usage_file
-from punchlist.adapters.egress.contained_call import ContainedCall
+from punchlist.adapters.egress.contained_call import OPEN, SWITCHED_OFF, ContainedCall
 from punchlist.adapters.egress.door import Egress
 from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
 from punchlist.adapters.egress.traffic import EgressLog, RefusedTry
@@ -35,14 +35,16 @@ from punchlist.adapters.process.run import (
     named_environment,
     which,
 )
-from punchlist.adapters.process.sandbox import Sandbox, sandbox_kind
+from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
+from punchlist.adapters.sandbox.sandbox import Sandbox
+from punchlist.adapters.sandbox.support import can_hold_network, probe_support, sandbox_kind
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import AnyEvent, Blocked
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
 
-OUTPUT_LIMIT = 256 << 20
+OUTPUT_LIMIT = PROFILES[ChildKind.AGENT].quotas.output
 GRACE = 2.0
 """Agents that heed SIGTERM end within half a second, with their session saved; others never do."""
 
@@ -120,23 +122,28 @@ class CliAgent:
         """Return the variables of a call, and what it may reach; keys stay outside if they can."""
         place, settings = self._setup.place, self._settings
         child, tell = f"{self.name} ({ask.role})", self._setup.tell
-        if not place.sandbox or sandbox_kind() != "bubblewrap":
-            return ContainedCall(child, ask.label, dict(given))
+        lacks = probe_support().weaknesses if place.sandbox else (SWITCHED_OFF,)
+        if not place.sandbox or not can_hold_network():
+            kind = sandbox_kind() if place.sandbox else "none"
+            return ContainedCall(
+                child, ask.label, dict(given), weaknesses=(*lacks, OPEN), sandbox=kind
+            )
         plan = plan_network(self._dialect.access, self._dialect.keys, settings, given, place.hosts)
 
         def report_refusal(tried: RefusedTry) -> None:
             tell(Blocked(child=child, target=tried.target, why=tried.why, label=ask.label))
 
-        egress = Egress(plan.policy, EgressLog(report_refusal))
         left = set(_find_secrets(given, settings.keys)) - set(plan.held)
+        logins = [name for name in settings.login if (place.user / name).is_file()]
         weaknesses = [f"holds the key in {name}" for name in sorted(left)]
-        weaknesses += [
-            f"holds a copy of your login {name}"
-            for name in settings.login
-            if (place.user / name).is_file()
-        ]
+        weaknesses += [f"holds a copy of your login {name}" for name in logins]
         return ContainedCall(
-            child, ask.label, {**given, **plan.env}, egress, plan.held, tuple(weaknesses)
+            child,
+            ask.label,
+            {**given, **plan.env},
+            Egress(plan.policy, EgressLog(report_refusal)),
+            plan.held,
+            (*lacks, *weaknesses),
         )
 
     def _make_measurer(
@@ -167,6 +174,7 @@ class CliAgent:
             key=next((name for name in names if not name.endswith(_URL)), ""),
             base_url=next((env[name] for name in names if name.endswith(_URL)), ""),
             dollars_left=self._setup.spending.left,
+            sandboxed=place.sandbox and sandbox_kind() == "bubblewrap",
         )
 
     async def _run_call(
@@ -208,18 +216,8 @@ class CliAgent:
         if not place.sandbox or sandbox_kind() != "bubblewrap":
             return None
         sandbox = build_sandbox(place, self.name, ask.folder, programs, writes=ask.writes)
-        root = ask.folder.resolve()
-        hidden = [path.resolve() for name in call.hidden if (path := root / name).exists()]
-        files = [path for path in hidden if not path.is_dir()]
-        # A file is hidden behind an empty one: a device, as for secrets, would make git fail.
-        empty = place.folder / self.name / "empty"
-        if files:
-            write_atomic(empty, b"")
-        return replace(
-            sandbox,
-            binds=(*sandbox.binds, *((empty, path, False) for path in files)),
-            hidden=(*sandbox.hidden, *(path for path in hidden if path.is_dir())),
-        )
+        obeyed = (ask.folder.resolve() / name for name in call.hidden)
+        return replace(sandbox, hidden=(*sandbox.hidden, *obeyed))
 
     def _build_reply(
         self, ask: Ask, ran: ProcessResult, parsed: ParsedReply, meter: CallMeter

@@ -54,6 +54,8 @@ class CallContext(Struct, frozen=True, kw_only=True):
     """The value of a variable such as OPENAI_BASE_URL, for agents that do not read one."""
     dollars_left: float = 0
     """What the call may cost, for agents that can be held to it; 0 without a limit."""
+    sandboxed: bool = False
+    """Whether punchlist's sandbox holds it, in which the agent's own cannot be set up."""
 
 
 class StdioClient(Protocol):

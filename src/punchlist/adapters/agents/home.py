@@ -1,16 +1,22 @@
 """An agent's own home and temporary folder, and the sandbox around it."""
 
-import re
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from punchlist.adapters.process.sandbox import PRIVATE, Sandbox, secret_paths
-
-_GITDIR = re.compile(r"gitdir: (/[^\n]+)\n?")
+from punchlist.adapters.process.run import base_environment
+from punchlist.adapters.sandbox.git_view import RepositoryView, find_git_dirs, show_repository
+from punchlist.adapters.sandbox.home_view import list_secrets
+from punchlist.adapters.sandbox.installations import (
+    find_installations,
+    find_named_files,
+    find_path_installations,
+)
+from punchlist.adapters.sandbox.profiles import ChildKind
+from punchlist.adapters.sandbox.sandbox import Sandbox, SandboxWishes
+from punchlist.adapters.sandbox.secret_files import find_secret_files
 
 
 class AgentPlace(Struct, frozen=True, kw_only=True):
@@ -24,6 +30,7 @@ class AgentPlace(Struct, frozen=True, kw_only=True):
     sandbox: bool = True
     hosts: tuple[str, ...] = ()
     """Hosts that all of them may reach."""
+    wishes: SandboxWishes = SandboxWishes()
     mail: Path | None = None
     """The mailbox of outside agents, if there is one."""
 
@@ -54,51 +61,29 @@ def _is_inside(name: str) -> bool:
 
 
 def build_sandbox(
-    place: AgentPlace, name: str, tree: Path, programs: Sequence[str], *, writes: bool
+    place: AgentPlace, name: str, tree: Path, command: Sequence[str], *, writes: bool
 ) -> Sandbox:
-    """Return a sandbox without secrets and punchlist's state; the tree is writable if `writes`."""
-    root = tree.resolve()
-    hidden = (*secret_paths(place.user), place.state)
-    shown = [path for path in _program_folders(programs) if _is_hidden(path, hidden)]
-    if (git := _find_repository(root, place.state)) is not None:
-        shown.append(git)
+    """Return a sandbox with the tree, writable if `writes`, the agent's home and its program."""
+    root, path = tree.resolve(), base_environment()["PATH"]
+    shown = {
+        *find_installations(command, path, place.user),
+        *find_named_files(command[1:], place.user),
+        *find_path_installations(path, place.user),
+        *(each for each in place.wishes.read if each.exists()),
+    }
+    view = _show_repository(root, place.state)
     return Sandbox(
-        binds=(*((path, path, False) for path in dict.fromkeys(shown)), (root, root, writes)),
+        kind=ChildKind.AGENT,
+        binds=(*((each, each, False) for each in sorted(shown)), *view.binds, (root, root, writes)),
+        files=view.files,
         writable=(place.make_home(name), place.make_tmp(name)),
-        hidden=hidden,
+        hidden=(*list_secrets(place.user), place.state, *find_secret_files(root)),
+        required=place.wishes.required,
     )
 
 
-def _is_hidden(path: Path, hidden: Sequence[Path]) -> bool:
-    """Return whether the sandbox would hide the path."""
-    return any(path.is_relative_to(folder) for folder in (*PRIVATE, *hidden))
-
-
-def _program_folders(programs: Sequence[str]) -> Iterator[Path]:
-    """Yield the folders the programs are installed in, also behind their links."""
-    for program in programs:
-        for path in (Path(program), Path(program).resolve()):
-            if path.is_absolute() and path.exists():
-                found = _installation_root(path)
-                yield path if found in PRIVATE else found
-
-
-def _installation_root(path: Path) -> Path:
-    """Return the outermost node_modules, the parent of a bin folder, or the program's folder."""
-    modules = [folder for folder in path.parents if folder.name == "node_modules"]
-    if modules:
-        return modules[-1]
-    return path.parent.parent if path.parent.name == "bin" else path.parent
-
-
-def _find_repository(root: Path, state: Path) -> Path | None:
-    """Return the git folder behind a lent tree, or None if it is not below punchlist's state."""
-    with suppress(OSError, UnicodeDecodeError):
-        found = _GITDIR.fullmatch((root / ".git").read_text())
-        if found is None:
-            return None
-        common = Path(found[1]).resolve().parent.parent
-        bare = (common / "objects").is_dir() and (common / "HEAD").is_file()
-        if bare and common.is_relative_to(state.resolve()):
-            return common
-    return None
+def _show_repository(root: Path, state: Path) -> RepositoryView:
+    """Show the repository of a lent tree; one that is not below punchlist's state is not shown."""
+    folders = find_git_dirs(root)
+    ours = folders is not None and folders[1].is_relative_to(state.resolve())
+    return show_repository(root) if ours else RepositoryView()

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
@@ -14,25 +14,44 @@ from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.entries import ReportParser, join_analyses
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
-from punchlist.adapters.process.sandbox import HOME, Sandbox, sandbox_kind
+from punchlist.adapters.sandbox.git_view import show_repository
+from punchlist.adapters.sandbox.home_view import list_secrets
+from punchlist.adapters.sandbox.installations import (
+    drop_inner,
+    find_installations,
+    find_own_installation,
+    find_path_installations,
+)
+from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
+from punchlist.adapters.sandbox.sandbox import HOME, Sandbox, SandboxWishes
+from punchlist.adapters.sandbox.secret_files import find_secret_files
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
 ARGV_LIMIT = 100_000
-OUTPUT_LIMIT = 512 << 20
 WORTH_A_PROCESS = 20
 LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
 OWN_FOLDERS = (".venv", "venv", "node_modules")
 SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 """Suffixes of JavaScript and TypeScript files."""
 
-WallsOf = Callable[[Path, Sequence[Path]], Sandbox | None]
+_QUOTAS = PROFILES[ChildKind.ANALYZER].quotas
+WallsOf = Callable[[Tree, Sequence[Path], SandboxWishes], Sandbox | None]
 
 
-def offline_sandbox(root: Path, needs: Sequence[Path]) -> Sandbox:
+def offline_sandbox(tree: Tree, needs: Sequence[Path], wishes: SandboxWishes) -> Sandbox:
     """Return a sandbox for an analyzer: tree and program readable, nothing writable, no network."""
-    return Sandbox(binds=tuple((path, path, False) for path in (*needs, root)))
+    view = show_repository(tree.root)
+    shown = (*needs, *(path for path in wishes.read if path.exists()), tree.root)
+    return Sandbox(
+        kind=ChildKind.ANALYZER,
+        binds=(*((path, path, False) for path in shown), *view.binds),
+        files=view.files,
+        hidden=(*list_secrets(Path.home()), *find_secret_files(tree.root, tree.files())),
+        required=wishes.required,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +60,8 @@ class Kit:
 
     checkout: Path | None = None
     walls: WallsOf = offline_sandbox
-    timeout: float = 600
+    wishes: SandboxWishes = field(default_factory=SandboxWishes)
+    timeout: float = _QUOTAS.seconds
     width: int = os.cpu_count() or 1
     """How many processes one analyzer may use; others run beside it."""
     find: Callable[[str], str | None] = which
@@ -71,16 +91,19 @@ class Kit:
                 return str(path)
         return ""
 
-    def program_folders(self, program: str) -> tuple[Path, ...]:
-        """Return the folders a program is made of, which the sandbox's own /tmp might hide."""
-        found = (
-            Path(program).parent.parent,
-            Path(program).resolve().parent.parent,
-            Path(sys.prefix),
-            Path(sys.base_prefix),
-            *self._in_checkout(OWN_FOLDERS),
-        )
-        return tuple(dict.fromkeys(path for path in found if path.is_dir() and path != Path("/")))
+    def find_needs(self, command: Sequence[str], *, all_programs: bool = False) -> tuple[Path, ...]:
+        """Return what a command needs to see besides the tree: its programs, our own, and the
+        environments of the checkout with their interpreters; all of PATH if `all_programs`.
+        """
+        path, home = base_environment()["PATH"], Path.home()
+        own = [folder for folder in self._in_checkout(OWN_FOLDERS) if folder.is_dir()]
+        pythons = (str(python) for python in self._in_checkout(LOCAL[:2], "python"))
+        found = [*own, *(folder.resolve() for folder in own)]
+        for program in pythons:
+            found += find_installations((program,), path, home)
+        found += find_installations(command, path, home)
+        found += find_path_installations(path, home) if all_programs else ()
+        return drop_inner((*found, *find_own_installation(path, home)))
 
     def _in_checkout(self, folders: Sequence[str], name: str = "") -> list[Path]:
         return [self.checkout / folder / name for folder in folders] if self.checkout else []
@@ -110,6 +133,8 @@ class AnalyzerTool:
     """Folders of the user's checkout that its settings load code from."""
     env: Mapping[str, str] = MappingProxyType({})
     """Variables that it is given."""
+    uses_path = False
+    """It may start any program on PATH."""
     inputs: tuple[Path, ...] = ()
     """Files of the user's that it reads besides the tree."""
     options: tuple[str, ...] = ()
@@ -249,10 +274,16 @@ class CommandAnalyzer:
         """Run one command; a failed one keeps the findings of its report."""
         tool, kit = self._tool, self._kit
         inputs = (path for path in tool.inputs if path.exists())
-        sandbox = kit.walls(tree.root, (*kit.program_folders(command[0]), *inputs))
+        needs = kit.find_needs(command, all_programs=tool.uses_path)
+        sandbox = kit.walls(tree, (*needs, *inputs), kit.wishes)
         env = {**build_environment(walled=sandbox is not None), **tool.env}
         ran = await run(
-            command, cwd=tree.root, env=env, timeout=kit.timeout, limit=OUTPUT_LIMIT, walls=sandbox
+            command,
+            cwd=tree.root,
+            env=env,
+            timeout=kit.timeout,
+            limit=_QUOTAS.output,
+            walls=sandbox,
         )
         analysis = tool.parse_output(ran, sources)
         if not ran.trouble and ran.exit_code in tool.exits:

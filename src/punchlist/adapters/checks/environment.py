@@ -4,7 +4,6 @@ paths and links that come close to that.
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,11 +12,18 @@ from msgspec import Struct
 
 from punchlist.adapters.environments.tree_links import find_import_folders, find_main_root
 from punchlist.adapters.process.run import base_environment
-from punchlist.adapters.process.sandbox import HOME, PRIVATE, Sandbox, sandbox_kind, secret_paths
+from punchlist.adapters.sandbox.git_view import show_repository
+from punchlist.adapters.sandbox.home_view import find_toolchains, list_secrets
+from punchlist.adapters.sandbox.installations import (
+    find_installations,
+    find_own_installation,
+    find_path_installations,
+)
+from punchlist.adapters.sandbox.profiles import ChildKind
+from punchlist.adapters.sandbox.sandbox import HOME, Sandbox, SandboxWishes
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.ports.tree import Tree
 
-Bind = tuple[Path, Path, bool]
-_OBJECTS = Path("/tmp/objects")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
 _TOOLCHAINS = {
     "PYTHONUSERBASE": ".local",
     "RUSTUP_HOME": ".rustup",
@@ -33,6 +39,8 @@ class CheckoutContext(Struct, frozen=True, kw_only=True):
     checkout: Path
     leftovers: tuple[str, ...] = ()
     hidden: tuple[Path, ...] = ()
+    kind: ChildKind = ChildKind.CHECK
+    sandbox: SandboxWishes = SandboxWishes()
 
 
 class LaunchSpec(Struct, frozen=True, kw_only=True):
@@ -63,16 +71,22 @@ def _prepare_sandboxed(
     """Mount the tree over the checkout's path: editable installs and absolute paths lead to it."""
     checkout = ground.checkout
     with _make_mount_points(tree.root, checkout, _list_lent(command, ground)) as borrowed:
-        programs = (path for path in _find_programs(command, ground) if path.exists())
-        binds: list[Bind] = [(path, path, False) for path in programs]
-        binds += [*_bind_repository(tree.root, reports, checkout), (tree.root, checkout, True)]
+        view = show_repository(tree.root, covered=checkout)
+        binds = [(path, path, False) for path in _find_programs(command, ground)]
+        binds += [*view.binds, (tree.root, checkout, True)]
         binds += [((checkout / name).resolve(), checkout / name, False) for name in borrowed]
         binds.append((reports, reports, True))
-        hidden = (*secret_paths(_real_home()), *ground.hidden)
         linked = _find_linked(command, ground, tree.root, main_only=True)
         inside = [checkout / path.relative_to(tree.root) for path in linked]
         env = _build_environment(HOME, [checkout, checkout / "src", *inside])
-        yield LaunchSpec(cwd=checkout, env=env, sandbox=Sandbox(binds=tuple(binds), hidden=hidden))
+        sandbox = Sandbox(
+            kind=ground.kind,
+            binds=tuple(binds),
+            files=view.files,
+            hidden=(*list_secrets(_real_home()), *ground.hidden),
+            required=ground.sandbox.required,
+        )
+        yield LaunchSpec(cwd=checkout, env=env, sandbox=sandbox)
 
 
 @contextmanager
@@ -100,7 +114,8 @@ def _prepare_unsandboxed(
     paths = [root, root / "src", *_find_linked(command, ground, root)]
     env = {**_build_environment(home, paths), "TMPDIR": str(temporary)}
     try:
-        yield LaunchSpec(cwd=root, env=env, sandbox=Sandbox(network=True))
+        sandbox = Sandbox(kind=ground.kind, network=True, required=ground.sandbox.required)
+        yield LaunchSpec(cwd=root, env=env, sandbox=sandbox)
     finally:
         for target in made:
             target.unlink(missing_ok=True)
@@ -167,42 +182,18 @@ def _list_lent(command: Sequence[str], ground: CheckoutContext) -> list[str]:
 
 
 def _find_programs(command: Sequence[str], ground: CheckoutContext) -> list[Path]:
-    """Return what the command and PATH need of the folders that the sandbox hides."""
-    covered = (*PRIVATE, *ground.hidden)
-    names = (command[0], sys.executable, *base_environment()["PATH"].split(":"))
-    candidates = [path for path in map(Path, names) if path.is_absolute()]
-    found = [form for path in candidates for form in (path, path.resolve())]
-    private = [path for path in found if any(path.is_relative_to(hidden) for hidden in covered)]
-    prefixes = dict.fromkeys(map(_install_prefix, private))
-    return [path for path in prefixes if not path.is_relative_to(ground.checkout)]
-
-
-def _install_prefix(path: Path) -> Path:
-    folder = path if path.is_dir() else path.parent
-    return folder.parent if folder.name == "bin" and folder.parent not in PRIVATE else folder
-
-
-def _bind_repository(root: Path, reports: Path, checkout: Path) -> list[Bind]:
-    """Return binds of the tree's repository, for checks that ask git for a version.
-
-    Objects borrowed from the checkout are mounted elsewhere, because the tree covers its path;
-    the alternates file is replaced to say so.
+    """Return what is shown besides the tree: the command's programs, all that PATH leads to, and
+    toolchains of the home. The tree covers the checkout.
     """
-    pointer = root / ".git"
-    folder = Path(_read_text(pointer).removeprefix("gitdir:").strip())
-    common = (folder / _read_text(folder / "commondir").strip()).resolve()
-    if not pointer.is_file() or not (common / "objects").is_dir():
-        return []
-    note, changed = common / "objects/info/alternates", reports / "alternates"
-    listed = _read_text(note).splitlines()
-    borrowed = [line for line in listed if Path(line).is_relative_to(checkout)]
-    moved = {line: str(_OBJECTS / str(number)) for number, line in enumerate(borrowed)}
-    binds = [(common, common, False)]
-    binds += [(Path(old), Path(new), False) for old, new in moved.items() if Path(old).is_dir()]
-    if moved:
-        changed.write_text("".join(f"{moved.get(line, line)}\n" for line in listed))
-        binds.append((changed, note, False))
-    return binds
+    path, home = base_environment()["PATH"], _real_home()
+    found = {
+        *find_installations(command, path, home),
+        *find_path_installations(path, home),
+        *find_own_installation(path, home),
+        *find_toolchains(home),
+        *(folder for folder in ground.sandbox.read if folder.exists()),
+    }
+    return sorted(each for each in found if not each.is_relative_to(ground.checkout))
 
 
 def _find_linked(
@@ -217,10 +208,6 @@ def _find_linked(
     main = find_main_root(ground.checkout)
     roots = [] if main_only else [ground.checkout]
     return find_import_folders(prefixes, [*roots, *([main] if main else [])], tree)
-
-
-def _read_text(file: Path) -> str:
-    return file.read_text(errors="replace") if file.is_file() else ""
 
 
 def _real_home() -> Path:

@@ -13,10 +13,10 @@ import msgspec
 from punchlist.adapters.checks.environment import CheckoutContext
 from punchlist.adapters.checks.untracked_needs import ENVIRONMENTS, is_unwanted
 from punchlist.adapters.process.run import base_environment, which
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.model.checks.check import Check
 
-_PROTOCOL = 2
+_PROTOCOL = 3
 """Raise it whenever checks are started or their results read in another way."""
 _LIMIT = 2000
 _PACKAGES = (

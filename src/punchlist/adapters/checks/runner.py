@@ -21,6 +21,7 @@ from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.untracked_needs import find_untracked
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
 from punchlist.adapters.process.run import ProcessResult, run
+from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckKind, CheckResult
 from punchlist.model.checks.failure_cause import find_python
@@ -47,9 +48,16 @@ class LocalCheckRunner:
     """Runs the checks of one checkout; no check can read the folders in `hidden`."""
 
     def __init__(
-        self, checkout: Path, *, hidden: Sequence[Path] = (), protected: Protected | None = None
+        self,
+        checkout: Path,
+        *,
+        hidden: Sequence[Path] = (),
+        protected: Protected | None = None,
+        wishes: SandboxWishes | None = None,
     ) -> None:
-        self._ground = CheckoutContext(checkout=checkout.resolve(), hidden=tuple(hidden))
+        self._ground = CheckoutContext(
+            checkout=checkout.resolve(), hidden=tuple(hidden), sandbox=wishes or SandboxWishes()
+        )
         self._protected = protected or Protected()
         self._surveyed = asyncio.Lock()
         self._survey: CheckoutContext | None = None

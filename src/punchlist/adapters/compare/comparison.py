@@ -17,7 +17,9 @@ from punchlist.adapters.compare.call_plan import CallPlan, plan_calls
 from punchlist.adapters.compare.outcomes import SideResult, compare_sides, parse_calls
 from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
 from punchlist.adapters.process.run import run
-from punchlist.adapters.process.sandbox import Rlimits, sandbox_kind
+from punchlist.adapters.sandbox.profiles import ChildKind
+from punchlist.adapters.sandbox.sandbox import Rlimits, SandboxWishes
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.compare import CompareResult, ReplayRequest, ReplayResult
@@ -43,8 +45,14 @@ class Comparison:
         checks: Sequence[Check] = (),
         hidden: Sequence[Path] = (),
         protected: Protected | None = None,
+        wishes: SandboxWishes | None = None,
     ) -> None:
-        self._ground = CheckoutContext(checkout=checkout.resolve(), hidden=tuple(hidden))
+        self._ground = CheckoutContext(
+            checkout=checkout.resolve(),
+            hidden=tuple(hidden),
+            kind=ChildKind.REPRODUCER,
+            sandbox=wishes or SandboxWishes(),
+        )
         self._python = _find_interpreter(checks)
         self._protected = protected or Protected()
 

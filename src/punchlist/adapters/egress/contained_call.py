@@ -3,18 +3,17 @@
 from dataclasses import dataclass, field
 
 from punchlist.adapters.egress.door import Egress
+from punchlist.adapters.egress.traffic import EgressLog
 from punchlist.model.ledger.events import Contained, HostBytes
 
-NO_SANDBOX = (
-    "no sandbox: it runs as you, reaches any host and holds its key (bubblewrap is not there, or"
-    " agents.sandbox is off)"
-)
+SWITCHED_OFF = "no sandbox: agents.sandbox is off"
+OPEN = "reaches any host and holds its key"
 _NAMED = 3
 
 
 @dataclass(frozen=True)
 class ContainedCall:
-    """Without `egress` there is no sandbox."""
+    """Without `egress` it has the network."""
 
     child: str
     label: str
@@ -23,18 +22,15 @@ class ContainedCall:
     held: tuple[str, ...] = ()
     """Variables whose key the proxy holds."""
     weaknesses: tuple[str, ...] = ()
+    sandbox: str = "bubblewrap"
 
     def describe(self) -> Contained:
         """Return the event that says what held the call, and what it reached."""
-        if self.egress is None:
-            return Contained(
-                child=self.child, label=self.label, sandbox="none", weaknesses=(NO_SANDBOX,)
-            )
-        log = self.egress.log
+        log = self.egress.log if self.egress else EgressLog()
         return Contained(
             child=self.child,
             label=self.label,
-            sandbox="bubblewrap",
+            sandbox=self.sandbox,
             weaknesses=self.weaknesses,
             keys_held=self.held,
             reached={

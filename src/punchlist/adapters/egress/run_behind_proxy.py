@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from punchlist.adapters.egress.door import Egress, launcher_folders, open_door
 from punchlist.adapters.process.run import MISSING, OutputWatch, ProcessResult, run
-from punchlist.adapters.process.sandbox import Sandbox, sandbox_kind
+from punchlist.adapters.sandbox.sandbox import Sandbox
+from punchlist.adapters.sandbox.support import can_hold_network
 
 _NOT_FOUND = 127
 
@@ -28,13 +29,14 @@ async def run_behind_proxy(  # noqa: PLR0913  # all that describes one child
 ) -> ProcessResult:
     """Run a command as `run` does, without network but for what `egress` allows.
 
-    Without `egress` or sandbox it is run as it is: the launcher would listen on the machine itself.
+    Without `egress`, or where the network cannot be kept from it, it has the network: the launcher
+    would listen on the machine itself.
     """
     start = partial(
         run, cwd=cwd, env=env, timeout=timeout, stdin=stdin, limit=limit, trim=trim, watch=watch
     )
-    if egress is None or walls is None or sandbox_kind() != "bubblewrap":
-        return await start(command, walls=walls)
+    if egress is None or walls is None or not can_hold_network():
+        return await start(command, walls=replace(walls, network=True) if walls else None)
     shown = tuple((path, path, False) for path in launcher_folders())
     held = replace(walls, network=False, binds=(*shown, *walls.binds))
     async with open_door(egress) as door:

@@ -30,16 +30,20 @@ from punchlist.adapters.environments.registries import (
     installer_environment,
 )
 from punchlist.adapters.environments.tree_links import NOTE, EnvironmentNote, find_links, read_note
-from punchlist.adapters.process.registry_environment import list_covered_paths, registry_environment
+from punchlist.adapters.process.registry_environment import (
+    list_registry_files,
+    registry_environment,
+)
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
+from punchlist.adapters.sandbox.support import can_hold_network, sandbox_kind
 from punchlist.errors import ToolError
 from punchlist.ports.tree import Tree
 from punchlist.views.safe_text import remove_secrets
 
 PINS = "pins.txt"
 _MAKING = ".making-"
-_SECONDS = 3600
+_QUOTAS = PROFILES[ChildKind.SETUP].quotas
 _SHOWN = 1200
 _VERSION = "import sys; print('%d.%d.%d' % sys.version_info[:3], sys.executable)"
 _LOGIN = re.compile(r"(?<=://)[^/\s@]+@")
@@ -132,7 +136,7 @@ class EnvironmentMaker:
     ) -> None:
         self._plan = plan
         self._tree = tree
-        self._ground = ground
+        self._ground = replace(ground, kind=ChildKind.SETUP)
         self._draft = plan.folder.with_name(f"{_MAKING}{secrets.token_hex(4)}")
         self._sandboxed = sandbox_kind() != "none"
         self._registry = registry_environment()
@@ -174,7 +178,8 @@ class EnvironmentMaker:
                 stage.sandbox,
                 cwd=stage.cwd,
                 env=stage.env,
-                timeout=_SECONDS,
+                timeout=_QUOTAS.seconds,
+                limit=_QUOTAS.output,
                 trim=True,
             )
 
@@ -189,7 +194,7 @@ class EnvironmentMaker:
         work = Path(tempfile.mkdtemp(dir=temporary))
         python = [self._plan.python.path]
         with prepare_launch(self._tree, self._ground, work, python) as stage:
-            binds = [(path, path, False) for path in list_covered_paths(registry)]
+            binds = [(path, path, False) for path in list_registry_files(registry)]
             binds += [(temporary, temporary, True), (self._draft / "env", self._place, True)]
             env = {
                 **base_environment(),
@@ -201,7 +206,7 @@ class EnvironmentMaker:
                 "UV_CACHE_DIR": str(temporary / "uv"),
                 "UV_PYTHON_DOWNLOADS": "never",
                 "TMPDIR": str(temporary),
-                **(installer_environment(self._egress) if self._sandboxed else {}),
+                **(installer_environment(self._egress) if can_hold_network() else {}),
             }
             fenced = replace(stage.sandbox, binds=(*stage.sandbox.binds, *binds))
             yield replace(stage, env=env, sandbox=fenced)

@@ -10,20 +10,28 @@ from punchlist.adapters.git.overlay import build_overlay
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
 from punchlist.adapters.process.run import base_environment, run
-from punchlist.adapters.process.sandbox import Sandbox, secret_paths
+from punchlist.adapters.sandbox.git_view import OBJECTS, show_repository
+from punchlist.adapters.sandbox.home_view import find_toolchains, list_secrets
+from punchlist.adapters.sandbox.installations import find_installations, find_path_installations
+from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
+from punchlist.adapters.sandbox.sandbox import Sandbox, SandboxWishes
+from punchlist.adapters.sandbox.secret_files import find_secret_files
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.repository import Heard
 from punchlist.ports.tree import Pristine
 
-_SECONDS = 600.0
+_QUOTAS = PROFILES[ChildKind.HOOK].quotas
 _WORDS = 20_000
-_OBJECTS = Path("/tmp/objects")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
+_ENVIRONMENTS = (".venv", "venv", "node_modules")
 
 
 class Hooks:
-    def __init__(self, workshop: Workshop, trees: WorkTrees) -> None:
+    def __init__(
+        self, workshop: Workshop, trees: WorkTrees, wishes: SandboxWishes | None = None
+    ) -> None:
         self._workshop = workshop
         self._trees = trees
+        self._wishes = wishes or SandboxWishes()
 
     async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], pristine: Pristine | None
@@ -42,13 +50,13 @@ class Hooks:
         async with self._trees.open_tree(commit, patches, pristine=pristine) as tree:
             await self._stage_pristine(tree, restored)
             await self._update_index(tree, changed.keys() - restored.keys())
-            with self._make_sandbox(tree, folder) as sandbox:
+            with self._make_sandbox(tree, hook) as sandbox:
                 ran = await run(
                     [str(hook)],
                     cwd=tree.root,
                     env=env,
-                    timeout=_SECONDS,
-                    limit=1 << 20,
+                    timeout=_QUOTAS.seconds,
+                    limit=_QUOTAS.output,
                     walls=sandbox,
                     trim=True,
                 )
@@ -95,32 +103,58 @@ class Hooks:
         )
 
     @contextmanager
-    def _make_sandbox(self, tree: WorkTree, folder: Path) -> Iterator[Sandbox]:
+    def _make_sandbox(self, tree: WorkTree, hook: Path) -> Iterator[Sandbox]:
         """Sandbox without network and keys; only tree and index are writable, new git objects are
         dropped.
         """
-        checkout, repository = self._workshop.checkout, self._workshop.git_dir.resolve()
+        repository = self._workshop.git_dir.resolve()
         index = repository / "worktrees" / tree.root.name
-        home = Path(base_environment(home=True).get("HOME", "/nonexistent"))
-        seen = (checkout.root, checkout.git_dir, folder, repository)
+        view = show_repository(tree.root)
+        shared = (bind for bind in view.binds if not bind[1].is_relative_to(index))
         with tempfile.TemporaryDirectory(
             prefix="punchlist-hook-", ignore_cleanup_errors=True
         ) as scratch:
             objects = Path(scratch).resolve()
             (objects / "info").mkdir()
-            (objects / "info/alternates").write_text(f"{_OBJECTS}\n")
+            (objects / "info/alternates").write_text(f"{OBJECTS}\n")
             yield Sandbox(
+                kind=ChildKind.HOOK,
                 binds=(
-                    *((path, path, False) for path in seen if path.is_dir()),
-                    (repository / "objects", _OBJECTS, False),
+                    *((path, path, False) for path in self._list_shown(hook)),
+                    *shared,
+                    (repository / "objects", OBJECTS, False),
                     (objects, repository / "objects", True),
                     (index, index, True),
                     (tree.root, tree.root, True),
                 ),
-                # A repository's own settings may hold a token, too.
+                files=view.files,
                 hidden=(
-                    *secret_paths(home),
+                    *list_secrets(_home()),
                     self._workshop.folder.resolve().parents[1],
-                    checkout.git_dir / "config",
+                    *find_secret_files(tree.root, tree.files()),
                 ),
+                required=self._wishes.required,
             )
+
+    def _list_shown(self, hook: Path) -> list[Path]:
+        """Return what a hook sees besides the tree: the other hooks, programs on PATH, toolchains
+        of the home, and the environments of the checkout.
+        """
+        path, home, root = base_environment()["PATH"], _home(), self._workshop.checkout.root
+        own = [folder for name in _ENVIRONMENTS if (folder := root / name).is_dir()]
+        found = {
+            hook.parent,
+            *find_path_installations(path, home),
+            *find_installations((str(hook),), path, home),
+            *find_toolchains(home),
+            *own,
+            *(folder.resolve() for folder in own),
+            *(each for each in self._wishes.read if each.exists()),
+        }
+        for folder in own:
+            found |= {*find_installations((str(folder / "bin/python"),), path, home)}
+        return sorted(found)
+
+
+def _home() -> Path:
+    return Path(base_environment(home=True).get("HOME", "/nonexistent"))

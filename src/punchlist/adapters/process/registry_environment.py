@@ -2,9 +2,8 @@
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-
-from punchlist.adapters.process.sandbox import PRIVATE
 
 _PASSED = re.compile(
     r"PIP_(?:(?:EXTRA_)?INDEX_URL|FIND_LINKS|NO_INDEX|TRUSTED_HOST|CERT|CLIENT_CERT|PROXY|CONFIG_FILE"
@@ -14,6 +13,7 @@ _PASSED = re.compile(
     r"|(?:https?|all|no)_proxy|(?:HTTPS?|ALL|NO)_PROXY|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE"
 )
 """No setting that says where to install, and no token for publishing."""
+_SYSTEM_FILES = ("/etc/pip.conf", "/etc/xdg/pip", "/etc/uv", "/etc/xdg/uv")
 
 
 def registry_environment() -> dict[str, str]:
@@ -23,11 +23,11 @@ def registry_environment() -> dict[str, str]:
     return {**passed, "XDG_CONFIG_HOME": str(settings)}
 
 
-def list_covered_paths(environment: dict[str, str]) -> list[Path]:
-    """Return the files and folders that the variables name in folders that a sandbox replaces."""
+def list_registry_files(environment: Mapping[str, str]) -> list[Path]:
+    """Return the files and folders that the variables name, and the settings of pip and uv."""
     words = (word.removeprefix("file://") for text in environment.values() for word in text.split())
-    return [
-        path
-        for path in map(Path, words)
-        if any(path.is_relative_to(folder) for folder in PRIVATE) and path.exists()
-    ]
+    folder = Path(environment["XDG_CONFIG_HOME"])
+    own = (folder / "pip", folder / "uv", *map(Path, _SYSTEM_FILES))
+    named = (Path(word) for word in words if word.startswith("/"))
+    found = (path for path in (*named, *own) if path != folder)
+    return [path for path in found if path.is_file() or path.is_dir()]

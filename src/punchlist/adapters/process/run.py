@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.process.bounded_output import BoundedOutput
 from punchlist.adapters.process.descendants import MARK, ProcessFamily
-from punchlist.adapters.process.sandbox import Sandbox, sandbox_kind, wrap_command
+from punchlist.adapters.sandbox.launch import PreparedCommand, prepare_command
+from punchlist.adapters.sandbox.sandbox import Sandbox
 
 _ALLOWED = frozenset(
     {"PATH", "LANG", "LANGUAGE", "TZ", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "SYSTEMROOT"}
@@ -32,6 +34,7 @@ T = TypeVar("T")
 _NOT_FOUND = 127
 LATE, SILENT, MISSING, SIGNALLED = "timed out", "silent", "command not found", "ended by signal"
 STOPPED = "stopped"
+REFUSED = "not started, a complete sandbox is required (sandbox.required)"
 """The first words of troubles that callers tell apart."""
 _SIGNAL_BASE = 128
 
@@ -136,13 +139,10 @@ async def run(  # noqa: PLR0913  # all that describes one child
     watch = watch or OutputWatch()
     child = _Child(limit, family, watch.hear)
     environment = {**(base_environment() if env is None else env), MARK: family.mark}
-    line = wrap_command(command, walls, cwd=cwd) if walls else list(command)
-    # The folder may exist only in the sandbox; bubblewrap changes to it itself.
-    folder = Path("/") if walls and sandbox_kind() == "bubblewrap" else cwd
     try:
-        trouble = await _start_child(
-            child, line, cwd=folder, env=environment, stdin=stdin, watch=watch, pass_fds=pass_fds
-        )
+        with prepare_command(command, walls, cwd=cwd, env=environment) as prepared:
+            ready = replace(prepared, descriptors=(*prepared.descriptors, *pass_fds))
+            trouble = await _start_child(child, ready, env=environment, stdin=stdin, watch=watch)
         trouble = trouble or await _wait_for_end(child, family, timeout, watch)
         family.kill_all()
         await child.wait_drained()
@@ -267,32 +267,32 @@ class ChildInput:
         self._child.dismiss(self._grace)
 
 
-async def _start_child(  # noqa: PLR0913  # the parts of one child
+async def _start_child(
     child: _Child,
-    command: Sequence[str],
+    prepared: PreparedCommand,
     *,
-    cwd: Path,
     env: Mapping[str, str],
     stdin: bytes,
     watch: OutputWatch,
-    pass_fds: Sequence[int],
 ) -> str:
     """Start the child; return why it could not be started, or ''."""
+    if prepared.refused:
+        return f"{REFUSED}: {prepared.refused}"
     loop = asyncio.get_running_loop()
     source = subprocess.PIPE if stdin or watch.speak else subprocess.DEVNULL
     try:
         starting = loop.subprocess_exec(
             lambda: child,
-            *command,
+            *prepared.line,
             stdin=source,
-            cwd=cwd,
+            cwd=prepared.folder,
             env=dict(env),
             start_new_session=True,
-            pass_fds=pass_fds,
+            pass_fds=prepared.descriptors,
         )
         transport, _ = await _shield_start(starting)
     except (OSError, ValueError) as error:
-        return _start_trouble(error, command[0], cwd)
+        return _start_trouble(error, prepared.line[0], prepared.folder)
     pipe = transport.get_pipe_transport(0)
     if isinstance(pipe, asyncio.WriteTransport):
         pipe.write(stdin)

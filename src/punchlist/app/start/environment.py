@@ -26,7 +26,7 @@ from punchlist.adapters.environments.named_packages import (
 from punchlist.adapters.environments.tree_links import find_main_root
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.adapters.process.sandbox import sandbox_kind
+from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.checks.check import Check

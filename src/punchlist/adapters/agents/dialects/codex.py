@@ -68,7 +68,7 @@ class Codex:
         session = ("fork" if ask.fork else "resume",) if ask.session else ()
         arguments = (
             "exec",
-            *option("-s", "workspace-write" if ask.writes else "read-only"),
+            *option("-s", _choose_sandbox(ask, context)),
             *session,
             "--json",
             *_OFF,
@@ -120,6 +120,13 @@ class Codex:
             denied=tuple(filter(None, denied)),
             failed=failed,
         )
+
+
+def _choose_sandbox(ask: Ask, context: CallContext) -> str:
+    """Return Codex's mode; inside a sandbox its own cannot start, and it would edit nothing."""
+    if context.sandboxed:
+        return "danger-full-access"
+    return "workspace-write" if ask.writes else "read-only"
 
 
 class _SessionMeter:

@@ -105,6 +105,8 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
 
 class Custom(AnalyzerTool):
+    uses_path = True
+
     def __init__(self, settings: CustomTool) -> None:
         _check_settings(settings)
         super().__init__()

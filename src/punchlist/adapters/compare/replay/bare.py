@@ -13,7 +13,7 @@ from punchlist.adapters.checks.environment import CheckoutContext, prepare_launc
 from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.compare.replay.recording import HERE, VALUES, RecordedCall
 from punchlist.adapters.process.run import run
-from punchlist.adapters.process.sandbox import Rlimits
+from punchlist.adapters.sandbox.sandbox import Rlimits
 from punchlist.ports.tree import Tree
 
 _SCRIPT = HERE / "child_replay.py"

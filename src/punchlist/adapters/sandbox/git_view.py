@@ -1,0 +1,134 @@
+"""What children see of a git repository: enough for status, diff, log and describe, read-only;
+neither its settings, which may hold tokens and commands, nor its hooks, logs or other work trees.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+Bind = tuple[Path, Path, bool]
+MadeFile = tuple[Path, bytes]
+
+_POINTER = re.compile(r"gitdir: ?([^\n]+)\n?")
+_SHOWN = "HEAD index objects refs packed-refs info shallow commondir gitdir ORIG_HEAD MERGE_HEAD"
+_KEPT = re.compile(
+    r"core\.(repositoryformatversion|bare|filemode|symlinks|ignorecase|precomposeunicode|autocrlf"
+    r"|eol|safecrlf|sparsecheckout|sparsecheckoutcone)"
+    r"|extensions\.\w+|index\.version|feature\.manyfiles"
+)
+"""Settings without which git would misread the repository."""
+_PLAIN = re.compile(r"[\w./+-]*")
+_SECTION = re.compile(r"\[\s*([\w.-]+)\s*(?:\"((?:[^\"\\]|\\.)*)\")?\s*\](.*)")
+_ALTERNATES = 16
+OBJECTS = Path("/tmp/objects")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
+
+
+class RepositoryView(Struct, frozen=True):
+    """What is shown of a repository, and made up for it."""
+
+    binds: tuple[Bind, ...] = ()
+    files: tuple[MadeFile, ...] = ()
+
+    def __add__(self, other: "RepositoryView") -> "RepositoryView":
+        return RepositoryView((*self.binds, *other.binds), (*self.files, *other.files))
+
+
+def show_git_dir(source: Path, target: Path) -> RepositoryView:
+    """Show a git folder at `target`, with its submodules', but no other work trees'."""
+    found = ((source / name, target / name, False) for name in _SHOWN.split())
+    binds = tuple(bind for bind in found if bind[0].exists() and not bind[0].is_symlink())
+    settings = source / "config"
+    text = _read_text(settings)
+    view = RepositoryView(binds, ((target / "config", clean_config(text)),) if text else ())
+    for module in _find_modules(source):
+        view += show_git_dir(module, target / module.relative_to(source))
+    return view
+
+
+def show_repository(root: Path, *, covered: Path | None = None) -> RepositoryView:
+    """Show the repository of a linked work tree, and the objects that it borrows from others.
+
+    Those that lie below `covered`, where something else is mounted, are mounted elsewhere; the file
+    that names them says so.
+    """
+    folders = find_git_dirs(root)
+    if folders is None:
+        return RepositoryView()
+    own, common = folders
+    objects = common / "objects"
+    borrowed = list_object_folders(objects)
+    moved = {
+        path: OBJECTS / str(number)
+        for number, path in enumerate(borrowed)
+        if covered is not None and path.is_relative_to(covered)
+    }
+    binds = tuple((path, moved.get(path, path), False) for path in borrowed)
+    listed = "".join(f"{moved.get(path, path)}\n" for path in borrowed).encode()
+    files = ((objects / "info/alternates", listed),) if moved else ()
+    return show_git_dir(common, common) + show_git_dir(own, own) + RepositoryView(binds, files)
+
+
+def find_git_dirs(root: Path) -> tuple[Path, Path] | None:
+    """Return the git folder of a linked work tree and the repository's common one, or None."""
+    found = _POINTER.fullmatch(_read_text(root / ".git"))
+    if found is None:
+        return None
+    folder = root / found[1].strip()
+    common = folder / (_read_text(folder / "commondir").strip() or ".")
+    if not (common / "objects").is_dir() or not (folder / "HEAD").is_file():
+        return None
+    return folder.resolve(), common.resolve()
+
+
+def list_object_folders(objects: Path) -> list[Path]:
+    """Return the object folders that a repository borrows from others, also from theirs."""
+    found: list[Path] = []
+    waiting = [objects]
+    while waiting and len(found) < _ALTERNATES:
+        folder = waiting.pop()
+        for line in _read_text(folder / "info/alternates").splitlines():
+            path = Path(os.path.normpath(folder / line))
+            if line and not line.startswith("#") and path.is_dir() and path not in found:
+                found.append(path)
+                waiting.append(path)
+    return found
+
+
+def clean_config(text: str) -> bytes:
+    """Return a repository's settings with only those that say how to read it."""
+    kept = {"core": ["\thooksPath = /dev/null\n"]}
+    for section, key, value in _parse_config(text):
+        if _KEPT.fullmatch(f"{section}.{key}") and _PLAIN.fullmatch(value):
+            kept.setdefault(section, []).append(f"\t{key} = {value}\n")
+    return "".join(f"[{section}]\n{''.join(lines)}" for section, lines in kept.items()).encode()
+
+
+def _parse_config(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield section, key and value of sections without a name of their own."""
+    section = ""
+    for line in text.splitlines():
+        rest = line.strip()
+        if header := _SECTION.fullmatch(rest):
+            section = header[1].lower() if header[2] is None else ""
+            rest = header[3].strip()
+        if section and rest and rest[0] not in "#;":
+            key, sign, value = rest.partition("=")
+            yield section, key.strip().lower(), value.strip() if sign else "true"
+
+
+def _find_modules(source: Path) -> Iterator[Path]:
+    """Yield the git folders of submodules."""
+    for folder, folders, names in os.walk(source / "modules"):
+        if "HEAD" in names and "objects" in folders:
+            folders.clear()
+            yield Path(folder)
+
+
+def _read_text(file: Path) -> str:
+    try:
+        return file.read_text(errors="surrogateescape") if file.is_file() else ""
+    except OSError:
+        return ""

@@ -1,0 +1,40 @@
+"""Find the files of a tree that usually hold keys and tokens, by their names."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_NAMES = re.compile(
+    r"\.env(?!\.(?:example|sample|template|dist|defaults?|tpl|tmpl|md)$)(?![a-z]*-).*"
+    r"|.*\.env|\.npmrc|\.yarnrc\.yml|\.pypirc|\.?_?netrc|\.git-credentials|\.dockercfg|\.htpasswd"
+    r"|\.pgpass|\.my\.cnf|\.s3cfg|\.boto|\.vault-token|id_(?:rsa|dsa|ecdsa|ed25519)",
+    re.IGNORECASE,
+)
+_SKIPPED = frozenset({".git", "node_modules", ".venv", "venv"})
+
+
+def is_secret_name(name: str) -> bool:
+    return _NAMES.fullmatch(name) is not None
+
+
+def find_secret_files(root: Path, files: Iterable[str] | None = None) -> tuple[Path, ...]:
+    """Return the files of the tree with such names, where their links lead; of all its files, or of
+    those that are listed.
+    """
+    names = _walk_files(root) if files is None else (*_list_top(root), *files)
+    base = root.resolve()
+    found = (root / name for name in names if is_secret_name(name.rpartition("/")[2]))
+    real = (path.resolve() for path in found if path.exists())
+    return tuple(dict.fromkeys(path for path in real if path.is_relative_to(base)))
+
+
+def _list_top(root: Path) -> list[str]:
+    return os.listdir(root) if root.is_dir() else []  # noqa: PTH208  # names are enough
+
+
+def _walk_files(root: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in _SKIPPED]
+        below = os.path.relpath(folder, root)
+        yield from (os.path.normpath(f"{below}/{name}") for name in (*folders, *names))
