@@ -215,7 +215,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _reached_limits(run)
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
-    yield from _blocked_tries(run)
+    yield from _refused_tries(run)
     yield from _weak_sandboxes(run)
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
     if run.landing.unpublished:
@@ -246,10 +246,10 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from (Gap("scope", note) for note in run.started.change.notes)
 
 
-def _blocked_tries(run: Run) -> Iterator[Gap]:
+def _refused_tries(run: Run) -> Iterator[Gap]:
     """Yield, by child, the hosts that it tried to reach and may not."""
     tries: dict[str, dict[str, str]] = {}
-    for each in run.children.blocked:
+    for each in run.children.tries:
         tries.setdefault(each.child, {}).setdefault(each.target or "a host", each.why)
     for child, targets in tries.items():
         named = ", ".join(f"{target} ({why})" for target, why in [*targets.items()][:_NAMED])

@@ -18,7 +18,7 @@ from punchlist.adapters.agents.dialects.codex import Codex
 from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.sandbox.support import sandbox_kind
-from punchlist.model.ledger.events import Blocked, Contained
+from punchlist.model.ledger.events import ConnectionRefused, Contained
 
 pytestmark = pytest.mark.skipif(sandbox_kind() != "bubblewrap", reason="needs bubblewrap")
 
@@ -121,7 +121,7 @@ def test_an_agent_works_without_its_key_which_is_found_nowhere(behind):
     assert {login.removeprefix("Bearer ") for login in model.logins} == {KEY}
     assert behind.contained.keys_held or behind.kind == "opencode"
     assert behind.contained.weaknesses == ()
-    assert [event for event in behind.events if isinstance(event, Blocked)] == []
+    assert [event for event in behind.events if isinstance(event, ConnectionRefused)] == []
 
 
 @pytest.mark.parametrize("keyless", [True, False], ids=["keyless", "by CONNECT"])
@@ -153,6 +153,6 @@ def test_a_model_that_has_it_post_elsewhere_gets_nothing_out_and_is_recorded(beh
         with StubModel(scenario(post, *fixing(behind.bench.tree))) as model:
             behind.fix(model)
         assert [each for each in sink.requests if each["path"] == "/in"] == []
-    blocked = [event.target for event in behind.events if isinstance(event, Blocked)]
-    assert blocked == ["collector.example:80", "collector.example:443"]
+    tried = [event.target for event in behind.events if isinstance(event, ConnectionRefused)]
+    assert tried == ["collector.example:80", "collector.example:443"]
     assert list(behind.contained.reached) == [model.url.removeprefix("http://")]

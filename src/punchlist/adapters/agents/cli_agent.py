@@ -40,7 +40,7 @@ from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import can_hold_network, probe_support, sandbox_kind
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.model.item.usage import Usage
-from punchlist.model.ledger.events import AnyEvent, Blocked
+from punchlist.model.ledger.events import AnyEvent, ConnectionRefused
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
 
@@ -131,7 +131,9 @@ class CliAgent:
         plan = plan_network(self._dialect.access, self._dialect.keys, settings, given, place.hosts)
 
         def report_refusal(tried: RefusedTry) -> None:
-            tell(Blocked(child=child, target=tried.target, why=tried.why, label=ask.label))
+            tell(
+                ConnectionRefused(child=child, target=tried.target, why=tried.why, label=ask.label)
+            )
 
         left = set(_find_secrets(given, settings.keys)) - set(plan.held)
         logins = [name for name in settings.login if (place.user / name).is_file()]

@@ -7,7 +7,7 @@ from punchlist.model.ledger import events as ev
 
 
 class Children(Struct, frozen=True, kw_only=True):
-    blocked: tuple[ev.Blocked, ...] = ()
+    tries: tuple[ev.ConnectionRefused, ...] = ()
     refused: int = 0
     """All refused tries, also those that were like an earlier one."""
     weaknesses: dict[str, tuple[str, ...]] = {}
@@ -18,8 +18,8 @@ class Children(Struct, frozen=True, kw_only=True):
 
 def add_child(known: Children, event: ev.ChildEvent) -> Children:
     """Return the record with one more event."""
-    if isinstance(event, ev.Blocked):
-        return replace(known, blocked=(*known.blocked, event))
+    if isinstance(event, ev.ConnectionRefused):
+        return replace(known, tries=(*known.tries, event))
     weaknesses = dict(known.weaknesses)
     for weakness in event.weaknesses:
         children = weaknesses.get(weakness, ())

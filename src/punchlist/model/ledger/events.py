@@ -406,7 +406,7 @@ class Begun(Event, frozen=True, kw_only=True):
     """Those who play the role, each asked if the one before it fails."""
 
 
-class Blocked(Event, frozen=True, kw_only=True):
+class ConnectionRefused(Event, frozen=True, kw_only=True):
     """A child tried to reach a host that it may not reach, and was refused."""
 
     child: str
@@ -439,7 +439,7 @@ class Contained(Event, frozen=True, kw_only=True):
     reached: dict[str, HostBytes] = {}
     """By HOST:PORT."""
     refused: int = 0
-    """Tries to reach other hosts; the first of each kind is a `Blocked` event."""
+    """Tries to reach other hosts; the first of each kind is a `ConnectionRefused` event."""
     label: str = ""
 
 
@@ -507,7 +507,7 @@ ControlEvent = (
     | Interrupted | Resumed | Ended | Dismissed
 )  # fmt: skip
 """How the run goes on."""
-ChildEvent = Blocked | Contained
+ChildEvent = ConnectionRefused | Contained
 """What children were held by and tried to reach."""
 AnyEvent = WorkEvent | ControlEvent | ChildEvent
 
