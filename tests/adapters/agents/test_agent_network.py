@@ -58,8 +58,9 @@ class Behind:
         own = KINDS[self.kind]
         env = {**own.env(model.url), **settings.pop("env", {})}
         self.bench.tell = self.events.append
+        patient = {"model": own.model, "timeout": 300, "silence": 240}
         reply = self.bench.ask(
-            writes=True, schema=SCHEMA, settings={"env": env, "model": own.model, **settings}
+            writes=True, schema=SCHEMA, settings={"env": env, **patient, **settings}
         )
         assert not reply.failed, reply.failed
         assert json.loads(reply.text[reply.text.index("{") : reply.text.rindex("}") + 1]) == ANSWER

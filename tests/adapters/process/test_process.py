@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -321,27 +322,48 @@ def test_a_child_that_was_asked_politely_has_its_grace():
 
 
 def test_output_over_the_limit_keeps_both_ends_and_says_how_much_is_missing():
-    ran = started(["sh", "-c", "seq 1 300000"], limit=1 << 20)
+    ran = started(["sh", "-c", "seq 1 300000"], limit=1 << 20, trim=True)
     lines = ran.stdout.decode().splitlines()
     assert lines[: LINES - 1] == [str(n) for n in range(1, LINES)]
     assert lines[-LINES:] == [str(n) for n in range(300001 - LINES, 300001)]
     assert f"{300000 - 2 * LINES} lines, are missing here" in lines[LINES]
+    assert ran.ok
+    assert ran.cut
+
+
+def test_a_child_whose_output_is_too_long_to_be_of_use_is_ended():
+    ran = started(["sh", "-c", "yes"], limit=1 << 20)
     assert ran.trouble == f"output over {1 << 20} bytes"
     assert not ran.ok
-    assert started(["sh", "-c", "seq 1 300000"], limit=1 << 20, trim=True).ok
+
+
+def test_a_gigabyte_of_output_costs_neither_memory_nor_the_run():
+    script = (
+        "import asyncio, resource; from pathlib import Path\n"
+        "from punchlist.adapters.process.run import run\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = peak()\n"
+        "flood = ['sh', '-c', 'head -c 1073741824 /dev/zero']\n"
+        "for trim in (True, False):\n"
+        "    asyncio.run(run(flood, cwd=Path('/'), limit=128 << 20, trim=trim))\n"
+        "print(peak() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert int(done.stdout) < 100 << 10  # in KB
 
 
 @given(st.lists(st.binary(max_size=40), max_size=30), st.integers(2, 200))
 def test_output_within_the_limit_is_whole_and_beyond_it_is_bounded(chunks, limit):
-    output, whole = BoundedOutput(limit), b"".join(chunks)
-    for chunk in chunks:
-        output.write(chunk)
-    if len(whole) <= limit // 2 * 2:
-        assert output.value() == whole
-    else:
-        assert len(output.value()) <= limit + 100
-        assert b"missing here" in output.value()
-        assert output.cut
+    whole = b"".join(chunks)
+    with closing(BoundedOutput(limit)) as output:
+        for chunk in chunks:
+            output.write(chunk)
+        if len(whole) <= limit // 2 * 2:
+            assert output.value() == whole
+        else:
+            assert len(output.value()) <= limit + 100
+            assert b"missing here" in output.value()
+            assert output.cut
 
 
 def test_a_child_sees_no_variable_that_was_not_named(monkeypatch):

@@ -55,7 +55,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     dollars_left: float = 0
     """What the call may cost, for agents that can be held to it; 0 without a limit."""
     sandboxed: bool = False
-    """Whether punchlist's sandbox holds it, in which the agent's own cannot be set up."""
+    """Whether it runs in a sandbox of ours, in which its own could not be set up."""
 
 
 class StdioClient(Protocol):

@@ -2,6 +2,7 @@
 paths and links that come close to that.
 """
 
+import asyncio
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from punchlist.adapters.checks.untracked_needs import find_private, find_untracked
 from punchlist.adapters.environments.tree_links import find_import_folders, find_main_root
 from punchlist.adapters.process.run import base_environment
 from punchlist.adapters.sandbox.git_view import show_repository
@@ -49,6 +52,15 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
     cwd: Path
     env: dict[str, str]
     sandbox: Sandbox
+
+
+async def find_leftovers(ground: CheckoutContext) -> CheckoutContext:
+    """Return the context with the checkout's untracked files that checks need, and with what is
+    hidden in them.
+    """
+    leftovers = await find_untracked(ground.checkout)
+    private = await asyncio.to_thread(find_private, ground.checkout, leftovers)
+    return replace(ground, leftovers=leftovers, hidden=(*ground.hidden, *private))
 
 
 @contextmanager

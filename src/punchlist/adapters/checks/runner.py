@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from punchlist.adapters.checks import kept_output as evidence
 from punchlist.adapters.checks import sentinel
-from punchlist.adapters.checks.environment import CheckoutContext, prepare_launch
+from punchlist.adapters.checks.environment import CheckoutContext, find_leftovers, prepare_launch
 from punchlist.adapters.checks.environment_stamp import compute_stamp
 from punchlist.adapters.checks.junit import LIMIT, read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
-from punchlist.adapters.checks.untracked_needs import find_untracked
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
 from punchlist.adapters.process.run import ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
@@ -116,8 +115,7 @@ class LocalCheckRunner:
         """Return the context with the checkout's untracked files, looked up once."""
         async with self._surveyed:
             if self._survey is None:
-                leftovers = await find_untracked(self._ground.checkout)
-                self._survey = replace(self._ground, leftovers=leftovers)
+                self._survey = await find_leftovers(self._ground)
         return self._survey
 
 

@@ -1,9 +1,13 @@
 """Find untracked files that checks need: environments, installed modules, build products."""
 
+import os
+from collections.abc import Iterable
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
 from punchlist.adapters.git.command import Git
+from punchlist.adapters.sandbox.secret_files import is_secret_name
 
 ENVIRONMENTS = (".venv", "venv", "node_modules")
 _LIMIT = 500
@@ -12,7 +16,7 @@ _UNWANTED = (
     ".idea", ".vscode", ".DS_Store",
     ".coverage*", "htmlcov", "coverage.xml", "*.pyc", "*.pyo", "*.log", "*.swp", "*.tmp", "*~",
     ".punchlist*",
-    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "credentials*", "secrets*",
+    "*.pem", "*.key", "*.p12", "*.pfx", "credentials*", "secrets*",
 )  # fmt: skip
 """Caches could answer for code that is gone; keys and tokens are kept from checks."""
 
@@ -24,9 +28,29 @@ async def find_untracked(checkout: Path) -> tuple[str, ...]:
     names = listed.stdout.decode(errors="surrogateescape").split("\0") if listed.ok else []
     ignored = {name.rstrip("/") for name in names if name}
     ignored |= {name for name in ENVIRONMENTS if (checkout / name).is_dir()}
-    wanted = [name for name in ignored if not any(is_unwanted(part) for part in name.split("/"))]
+    usual = [name for name in ignored if (checkout / name).is_dir() or (checkout / name).is_file()]
+    wanted = [name for name in usual if not any(is_unwanted(part) for part in name.split("/"))]
     return tuple(sorted(wanted, key=lambda name: (not (checkout / name).is_dir(), name))[:_LIMIT])
 
 
 def is_unwanted(part: str) -> bool:
-    return any(fnmatch(part, pattern) for pattern in _UNWANTED)
+    return is_secret_name(part) or any(fnmatch(part, pattern) for pattern in _UNWANTED)
+
+
+def find_private(checkout: Path, lent: Iterable[str]) -> tuple[Path, ...]:
+    """Return what no child may see in lent folders: files that usually hold keys, and sockets, by
+    which it could talk to programs outside.
+    """
+    found: list[Path] = []
+    waiting = [checkout / name for name in lent if name not in ENVIRONMENTS]
+    while waiting:
+        folder = waiting.pop()
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    continue
+                if entry.is_dir():
+                    waiting += [Path(entry.path)] if entry.name not in ENVIRONMENTS else []
+                elif not entry.is_file() or is_secret_name(entry.name):
+                    found.append(Path(entry.path))
+    return tuple(found)

@@ -10,9 +10,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from punchlist.adapters.checks.environment import CheckoutContext, prepare_launch
+from punchlist.adapters.checks.environment import CheckoutContext, find_leftovers, prepare_launch
 from punchlist.adapters.checks.junit import read_untrusted
-from punchlist.adapters.checks.untracked_needs import find_untracked
 from punchlist.adapters.compare.call_plan import CallPlan, plan_calls
 from punchlist.adapters.compare.outcomes import SideResult, compare_sides, parse_calls
 from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
@@ -66,7 +65,7 @@ class Comparison:
         if not plan.targets:
             why = plan.apart[0] if plan.apart else "no Python function changed"
             return CompareResult(unusable=why, blind="nothing was called")
-        ground = replace(self._ground, leftovers=await find_untracked(self._ground.checkout))
+        ground = await find_leftovers(self._ground)
         old, new = await asyncio.gather(
             self._run_side(plan, before, "old", ground), self._run_side(plan, after, "new", ground)
         )
@@ -80,7 +79,7 @@ class Comparison:
     async def replay(self, before: Tree, after: Tree, request: ReplayRequest) -> ReplayResult:
         if sandbox_kind() == "none":
             return ReplayResult(unusable=_NO_SANDBOX)
-        ground = replace(self._ground, leftovers=await find_untracked(self._ground.checkout))
+        ground = await find_leftovers(self._ground)
         sides = Sides(before, after, ground, self._python, self._protected)
         return await replay_calls(sides, request)
 

@@ -108,6 +108,10 @@ class ProcessFamily:
                 os.waitpid(pid, os.WNOHANG)
         return bool(members)
 
+    def list_descendants(self) -> Iterator[int]:
+        """Yield the child and its descendants, without those that left it; Linux only."""
+        yield from _list_descendants(self.root) if self.root else ()
+
     def find_members(self) -> Iterator[int]:
         """Yield living descendants with the child itself, and dead ones not yet reaped."""
         if not _LINUX:

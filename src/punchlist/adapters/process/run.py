@@ -13,6 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from msgspec.structs import replace
 from punchlist.adapters.process.bounded_output import BoundedOutput
 from punchlist.adapters.process.descendants import MARK, ProcessFamily
 from punchlist.adapters.sandbox.launch import PreparedCommand, prepare_command
+from punchlist.adapters.sandbox.quotas import INTERVAL, QuotaWatch
 from punchlist.adapters.sandbox.sandbox import Sandbox
 
 _ALLOWED = frozenset(
@@ -34,6 +36,7 @@ T = TypeVar("T")
 _NOT_FOUND = 127
 LATE, SILENT, MISSING, SIGNALLED = "timed out", "silent", "command not found", "ended by signal"
 STOPPED = "stopped"
+EXCESSIVE = "used too much"
 REFUSED = "not started, a complete sandbox is required (sandbox.required)"
 """The first words of troubles that callers tell apart."""
 _SIGNAL_BASE = 128
@@ -134,46 +137,57 @@ async def run(  # noqa: PLR0913  # all that describes one child
     Output over `limit` bytes per stream loses its middle, which is trouble unless `trim`. The
     child inherits the descriptors in `pass_fds` under their numbers; the caller closes its own.
     """
-    started = time.monotonic()
-    family = ProcessFamily(secrets.token_hex(8))
     watch = watch or OutputWatch()
-    child = _Child(limit, family, watch.hear)
+    family = ProcessFamily(secrets.token_hex(8))
     environment = {**(base_environment() if env is None else env), MARK: family.mark}
-    try:
-        with prepare_command(command, walls, cwd=cwd, env=environment) as prepared:
-            ready = replace(prepared, descriptors=(*prepared.descriptors, *pass_fds))
-            trouble = await _start_child(child, ready, env=environment, stdin=stdin, watch=watch)
-        trouble = trouble or await _wait_for_end(child, family, timeout, watch)
-        family.kill_all()
-        await child.wait_drained()
-    finally:
-        family.kill_all()
-        await child.wait_and_close()
-        family.release_root()
-    trouble = trouble or child.find_trouble(limit, trim=trim)
-    if walls:
-        trouble = trouble or _sandbox_trouble(child, command[0])
-    return ProcessResult(
-        command=tuple(command),
-        exit_code=child.exit_code,
-        stdout=child.streams[1].value(),
-        stderr=child.streams[2].value(),
-        seconds=time.monotonic() - started,
-        trouble="" if child.dismissed else trouble,
-        cut=child.cut,
-    )
+    with closing(BoundedOutput(limit)) as stdout, closing(BoundedOutput(limit)) as stderr:
+        child = _Child({1: stdout, 2: stderr}, family, watch.hear, whole=not trim)
+        started = time.monotonic()
+        try:
+            with prepare_command(command, walls, cwd=cwd, env=environment) as prepared:
+                ready = replace(prepared, descriptors=(*prepared.descriptors, *pass_fds))
+                trouble = await _start_child(
+                    child, ready, env=environment, stdin=stdin, watch=watch
+                )
+            quotas = QuotaWatch(walls) if walls else None
+            trouble = trouble or await _wait_for_end(child, family, timeout, watch, quotas)
+            family.kill_all()
+            await child.wait_drained()
+        finally:
+            family.kill_all()
+            await child.wait_and_close()
+            family.release_root()
+        trouble = trouble or child.find_trouble(limit, trim=trim)
+        if walls:
+            trouble = trouble or _sandbox_trouble(child, command[0])
+        return ProcessResult(
+            command=tuple(command),
+            exit_code=child.exit_code,
+            stdout=stdout.value(),
+            stderr=stderr.value(),
+            seconds=time.monotonic() - started,
+            trouble="" if child.dismissed else trouble,
+            cut=child.cut,
+        )
 
 
 class _Child(asyncio.SubprocessProtocol):
     """Collects a child's output and notices its exit, even if a descendant keeps the pipes open."""
 
     def __init__(
-        self, limit: int, family: ProcessFamily, hear: Callable[[bytes], str] | None
+        self,
+        streams: dict[int, BoundedOutput],
+        family: ProcessFamily,
+        hear: Callable[[bytes], str] | None,
+        *,
+        whole: bool,
     ) -> None:
         self._family = family
         self._hear = hear
+        self._whole = whole
+        """Whether output that loses its middle is of no use: then it has to end."""
         self._spoke = time.monotonic()
-        self.streams = {1: BoundedOutput(limit), 2: BoundedOutput(limit)}
+        self.streams = streams
         self.exited = asyncio.Event()
         self.over = asyncio.Event()
         """It has exited, or must be stopped."""
@@ -193,6 +207,8 @@ class _Child(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self.streams[fd].write(data)
         self._spoke = time.monotonic()
+        if self._whole and self.streams[fd].cut:
+            self.over.set()
         if fd == 1 and self._hear and (reason := self._hear(data)):
             self.stop_reason = self.stop_reason or reason
             self.over.set()
@@ -244,9 +260,9 @@ class _Child(asyncio.SubprocessProtocol):
         return any(stream.cut for stream in self.streams.values())
 
     def find_trouble(self, limit: int, *, trim: bool) -> str:
-        if self._signal:
-            return f"{SIGNALLED} {self._signal}"
-        return f"output over {limit} bytes" if self.cut and not trim else ""
+        if self.cut and not trim:
+            return f"output over {limit} bytes"
+        return f"{SIGNALLED} {self._signal}" if self._signal else ""
 
 
 class ChildInput:
@@ -314,13 +330,23 @@ async def _shield_start(starting: Coroutine[object, object, T]) -> T:
 
 
 async def _wait_for_end(
-    child: _Child, family: ProcessFamily, seconds: float, watch: OutputWatch
+    child: _Child,
+    family: ProcessFamily,
+    seconds: float,
+    watch: OutputWatch,
+    quotas: QuotaWatch | None,
 ) -> str:
-    """Wait for the child's end, or terminate a late or silent one; return the trouble."""
-    deadline = time.monotonic() + seconds
+    """Wait for the child's end, or terminate one that is late or silent, that has said too much or
+    that uses too much; return the trouble.
+    """
+    deadline, excess = time.monotonic() + seconds, ""
     while (left := min(deadline, child.silence_deadline(watch.silence)) - time.monotonic()) > 0:
-        if await _wait_event(left, child.over):
+        if await _wait_event(min(left, INTERVAL) if quotas else left, child.over):
             break
+        excess = await quotas.find_excess(family.list_descendants()) if quotas else ""
+        if excess:
+            family.kill_all()
+            return f"{EXCESSIVE}: {excess}"
     if child.exited.is_set():
         return ""
     family.terminate()
@@ -328,6 +354,8 @@ async def _wait_for_end(
     await _wait_event(watch.grace, child.exited)
     if child.stop_reason:
         return f"{STOPPED}: {child.stop_reason}"
+    if child.cut and not late:
+        return ""
     return f"{LATE} after {seconds:g} s" if late else f"{SILENT} for {watch.silence:g} s"
 
 

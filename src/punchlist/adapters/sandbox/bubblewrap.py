@@ -65,7 +65,7 @@ def build_arguments(
     for mount in plan_mounts(sandbox, cwd):
         yield from _write_mount(mount, held)
         empty += [mount] if mount.source is None and mount.content is None else []
-    for path in ("/", *(str(mount.target) for mount in empty)):
+    for path in ("/", "/dev", *(str(mount.target) for mount in empty)):
         yield from ("--remount-ro", path)
     if "seccomp" not in lacks:
         program = build_filter(unix_sockets=sandbox.profile.unix_sockets)

@@ -65,10 +65,12 @@ class Codex:
             name = f"schemas/{make_filename(ask.label)}.json"
             files[name] = encode_json(ask.schema)
             schema = str(context.home / name)
+        # Inside our sandbox its own fails, and it would edit nothing while it says that it did.
+        mode = "workspace-write" if ask.writes else "read-only"
         session = ("fork" if ask.fork else "resume",) if ask.session else ()
         arguments = (
             "exec",
-            *option("-s", _choose_sandbox(ask, context)),
+            *option("-s", "danger-full-access" if context.sandboxed else mode),
             *session,
             "--json",
             *_OFF,
@@ -120,13 +122,6 @@ class Codex:
             denied=tuple(filter(None, denied)),
             failed=failed,
         )
-
-
-def _choose_sandbox(ask: Ask, context: CallContext) -> str:
-    """Return Codex's mode; inside a sandbox its own cannot start, and it would edit nothing."""
-    if context.sandboxed:
-        return "danger-full-access"
-    return "workspace-write" if ask.writes else "read-only"
 
 
 class _SessionMeter:

@@ -1,0 +1,228 @@
+"""What a child that tries everything gets: no secret, no write, no connection, no way out; as root and as an ordinary user.
+
+Its secrets lie in folders that are not hidden for another reason: not below /tmp.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+import punchlist
+from punchlist.adapters.sandbox.support import sandbox_kind
+
+HERE = Path(__file__).parent
+SOURCE = Path(punchlist.__file__).parents[1]
+PYTHON = f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
+NOBODY = 65534
+KINDS = ("analyzer", "check", "hook", "agent")
+KEYS = """
+    .ssh/id_rsa .ssh/config .aws/credentials .azure/token .gnupg/private .kube/config .docker/config.json
+    .netrc .git-credentials .npmrc .pypirc .password-store/x .vault-token .config/gh/hosts.yml
+    .config/gcloud/credentials.db .config/hub .config/git/credentials .config/punchlist/settings.toml
+    .config/pip/pip.conf .claude/.credentials.json .claude.json .codex/auth.json .gemini/oauth.json
+    .local/share/opencode/auth.json .local/share/keyrings/login .mozilla/cookies .bash_history .bashrc .profile
+    .cargo/credentials.toml .gem/credentials .m2/settings.xml .local/share/fish/history documents/notes.txt
+    .terraform.d/credentials.tfrc.json .config/some-new-tool/token .local/state/punchlist/punchlist.db
+    .local/state/punchlist/runs/one/agents/other/home/login project/.env project/.env.local
+    project/sub/.env.production project/.npmrc project/.git/config
+    project/.git/git-crypt/keys/default project/.git/credentials
+"""
+
+needs_bubblewrap = pytest.mark.skipif(
+    sandbox_kind() != "bubblewrap",
+    reason="NOT TESTED HERE: there is no working bubblewrap on this machine",
+)
+needs_root = pytest.mark.skipif(
+    os.getuid() != 0 or not Path(PYTHON).exists() or not shutil.which("setpriv"),
+    reason="NOT TESTED HERE: only root, with the system's Python and setpriv, can become another user",
+)
+
+
+class World:
+    """A user's home with a checkout, keys everywhere, and servers that listen; below /var/lib."""
+
+    def __init__(self, folder, user, stack):
+        self.folder, self.user = folder, user
+        self.home = folder / "home"
+        self.marks = {}
+        for name in KEYS.split():
+            if not name.startswith("project/"):
+                self.plant(self.home / name)
+        self.make_checkout()
+        for path in (folder / "elsewhere/secret.txt", Path("/run") / f"{folder.name}/secret"):
+            self.plant(path)
+            stack.callback(shutil.rmtree, path.parent, ignore_errors=True)
+        tools = folder / "tools"
+        tools.mkdir()
+        (tools / "spy").write_text("#!/usr/bin/python3\n" + (HERE / "spy.py").read_text())
+        (tools / "spy").chmod(0o755)
+        self.targets = {
+            "read": [str(path) for path in self.marks.values()],
+            "marks": list(self.marks),
+            "world": str(folder),
+            "home": str(self.home),
+            "write": [
+                *(f"{self.home}/{name}" for name in (".bashrc", ".ssh/authorized_keys", ".local/state/punchlist/x")),
+                *(f"{self.home}/project/.git/{name}" for name in ("config", "hooks/post-commit", "HEAD")),
+                *(f"{folder}/{name}" for name in ("elsewhere/new", "tools/spy", "tools/new")),
+                "/etc/passwd", "/etc/cron.d/new", "/usr/new", "/run/new", "/proc/sys/kernel/core_pattern",
+                "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/proc/kcore", "/dev/sda", "/dev/kmsg",
+            ],
+            "reach": [list(door) for door in self.open_doors(stack)],
+        }  # fmt: skip
+        (tools / "targets.json").write_text(json.dumps(self.targets))
+        if user:
+            for path in (folder, *folder.rglob("*")):
+                os.lchown(path, user, user)
+
+    def plant(self, path):
+        mark = f"canary-{secrets.token_hex(6)}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"key = {mark}\n")
+        self.marks[mark] = path
+
+    def make_checkout(self):
+        root = self.home / "project"
+        root.mkdir(parents=True)
+        for arguments in (
+            ["init", "-q", "-b", "main"],
+            ["add", "."],
+            ["commit", "-qm", "first"],
+            ["tag", "v1"],
+        ):
+            if arguments[0] == "add":
+                (root / "a.py").write_text("import os\n")
+                (root / ".gitignore").write_text(".env*\n.npmrc\nsub/\n")
+            who = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "safe.directory=*"]
+            subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+        config = (root / ".git/config").read_text()
+        for name in (name for name in KEYS.split() if name.startswith("project/")):
+            self.plant(self.home / name)
+        mark = next(mark for mark, path in self.marks.items() if path == root / ".git/config")
+        remote = f'[remote "origin"]\n\turl = https://x:{mark}@example.org/x.git\n'
+        (root / ".git/config").write_text(config + remote)
+        hook = root / ".git/hooks/pre-commit"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\nexec {self.folder}/tools/spy\n")
+        hook.chmod(0o755)
+
+    def open_doors(self, stack):
+        """Servers on unix sockets with and without a file, and on loopback."""
+        for kind, place in (
+            ("unix", f"{self.folder}/elsewhere/agent.sock"),
+            ("unix in /run", f"/run/{self.folder.name}/docker.sock"),
+            ("unix in home", f"{self.home}/.gnupg/S.gpg-agent"),
+            ("unix in checkout", f"{self.home}/project/overmind.sock"),
+            ("abstract", f"\0{self.folder.name}"),
+        ):
+            door = stack.enter_context(socket.socket(socket.AF_UNIX))
+            door.bind(place)
+            door.listen()
+            if place[0] != "\0":
+                Path(place).chmod(0o777)
+            yield kind, "AF_UNIX", place
+        door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        yield "tcp", "AF_INET", door.getsockname()
+
+    def spy(self, kind):
+        env = {
+            "HOME": str(self.home),
+            "PATH": f"{self.folder}/tools:/usr/local/bin:/usr/bin:/bin",
+            "PYTHONPATH": os.pathsep.join(map(str, (SOURCE, *sys.path))),
+            "TMPDIR": str(self.folder / "home/tmp"),
+        }
+        (self.home / "tmp").mkdir(exist_ok=True)
+        os.lchown(self.home / "tmp", self.user, self.user)
+        drop = (
+            f"setpriv --reuid {self.user} --regid {self.user} --clear-groups".split()
+            if self.user
+            else []
+        )
+        done = subprocess.run(
+            [*drop, PYTHON if self.user else sys.executable, str(HERE / "spied.py"), kind, str(self.folder)],
+            env=env, cwd="/", capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        told = json.loads(done.stdout)
+        assert "failed" not in told, told["failed"]
+        return told
+
+
+@pytest.fixture(
+    scope="module", params=[0, pytest.param(NOBODY, marks=needs_root)], ids=["as we are", "user"]
+)
+def world(request):
+    folder = (
+        Path("/var/lib" if os.getuid() == 0 else Path.home())
+        / f"punchlist-test-{secrets.token_hex(4)}"
+    )
+    folder.mkdir()
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield World(folder, request.param, stack)
+
+
+@pytest.fixture(scope="module")
+def told(world):
+    known = {}
+
+    def spy(kind):
+        with suppress(KeyError):
+            return known[kind]
+        return known.setdefault(kind, world.spy(kind))
+
+    return spy
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_child_reads_no_key_wherever_it_lies(world, told, kind):
+    assert [str(world.marks[mark]) for mark in told(kind)["read"]] == []
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_child_writes_nothing_outside_its_own_places(told, kind):
+    assert told(kind)["written"] == []
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_child_reaches_no_socket_of_the_machine(told, kind):
+    open_still = {"tcp", "abstract"} if kind == "agent" else set()  # it shares the network
+    assert set(told(kind)["reached"]) <= open_still
+    assert told(kind)["unix"] == ("refused" if kind in ("analyzer", "agent") else "allowed")
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_child_has_no_power_to_leave(told, kind):
+    assert told(kind)["allowed"] == []
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_child_sees_of_home_and_run_only_what_is_its_own(world, told, kind):
+    shown = {
+        f"{world.folder}/tools",
+        f"{world.folder}/home",
+        f"{world.home}/.local",
+        f"{world.home}/project",
+    }
+    shown |= {f"{world.home}/tmp"}  # TMPDIR, where its reports are made
+    shown |= {*map(str, Path(sys.base_prefix).parents)}  # our own interpreter
+    assert set(told(kind)["seen"]) <= shown
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("kind", KINDS)
+def test_git_works_inside(told, kind):
+    assert told(kind)["git"] == ["", "first", "v1", ""]
