@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from pathlib import Path
 
 import pytest
 from outside import append_extension, client_hello, named, outside
@@ -88,6 +89,7 @@ def test_a_listed_host_is_reached_by_a_tunnel():
         (connect("api.model.example:22"), "api.model.example:22"),
         (get("http://127.0.0.1:1/", "127.0.0.1:1"), "127.0.0.1:1"),
         (connect("2130706433:443"), "2130706433:443"),
+        (connect("0x7f.1:443"), "0x7f.1:443"),
         (connect("API.EVIL.example.:443"), "api.evil.example:443"),
     ],
 )
@@ -363,10 +365,11 @@ def test_more_connections_than_allowed_are_refused_until_one_ends():
         async with outside("127.0.0.1:{port}", limits=ProxyLimits(connections=3)) as world:
             held = [await world.open() for _ in range(3)]
             request_ = get(f"http://127.0.0.1:{world.port}/", f"127.0.0.1:{world.port}")
-            full = await world.ask(request_)
+            full = await world.ask("")
             held[0][1].close()
-            while (free := await world.ask(request_)).startswith(b"HTTP/1.1 503"):
+            while (await world.ask("", end=True)).startswith(b"HTTP/1.1 503"):
                 pass
+            free = await world.ask(request_)
             for _, writer in held[1:]:
                 writer.close()
             return full, free, world.refused
@@ -375,6 +378,36 @@ def test_more_connections_than_allowed_are_refused_until_one_ends():
     assert full.startswith(b"HTTP/1.1 503 ")
     assert free.endswith(b"hello")
     assert refused == [("", "too many connections")]
+
+
+def test_a_flood_of_connections_holds_no_more_of_them_than_allowed():
+    async def flood():
+        async with outside(limits=ProxyLimits(connections=4)) as world:
+            before = len([*Path("/proc/self/fd").iterdir()])
+            held = [await world.open() for _ in range(200)]
+            ended = [await reader.read() for reader, _ in held[4:]]
+            ours = len([*Path("/proc/self/fd").iterdir()]) - before - len(held)
+            for _, writer in held:
+                writer.close()
+            return ended, ours
+
+    ended, ours = asyncio.run(flood())
+    assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in ended)
+    assert ours <= 4 + 2
+
+
+@pytest.mark.parametrize(
+    "host", ["<script>", "a`b`", "$(reboot)", "x\x7fy", "*", "a..b", "-", "%2e", "a" * 300]
+)
+def test_words_that_are_no_host_name_are_not_repeated_to_the_user(host):
+    _, world = asked(connect(f"{host}:443"))
+    assert [target for target, _ in world.refused] == [""]
+    assert host not in str(world.refused)
+
+
+def test_a_tls_name_that_is_none_is_not_repeated_to_the_user(tls_port):
+    hello = client_hello("x" * 12).replace(b"x" * 12, b"a\n\x1b[31m<b>'!")
+    assert hello_through(tls_port, hello) == (b"", ["the TLS name is malformed"])
 
 
 def test_the_same_try_is_told_once_and_a_flood_of_tries_is_only_counted():

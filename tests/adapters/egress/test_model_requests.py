@@ -74,6 +74,13 @@ def test_a_login_in_the_query_is_replaced_or_dropped(name):
     assert KEY.encode() in world.received[0].partition(b"\r\n")[0]
 
 
+@pytest.mark.parametrize("method", ["DELETE", "PUT", "PATCH", "TRACE"])
+def test_the_key_is_not_used_to_change_or_delete_things(method):
+    answer, world = asked(post("/m0/v1/models/mine", f"x-api-key: {MARK}").replace("POST", method))
+    assert answer.startswith(b"HTTP/1.1 403 ")
+    assert world.received == []
+
+
 def test_the_key_is_put_nowhere_else():
     _, world = asked(post(f"/m0/{MARK}?q={MARK}", f"X-Echo: {MARK}", f"User-Agent: {MARK}"))
     assert KEY.encode() not in world.received[0]
@@ -82,6 +89,7 @@ def test_the_key_is_put_nowhere_else():
 @pytest.mark.parametrize(
     "path",
     [
+        "/m0//evil.example/v1",
         "/m0/../admin",
         "/m0/v1/%2e%2e/admin",
         "/m0/v1/%252e%252e/admin",

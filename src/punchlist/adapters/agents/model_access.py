@@ -30,27 +30,27 @@ class RouteTable:
     """The routes of one call: services that are asked through the proxy, which holds the keys."""
 
     def __init__(self) -> None:
-        self._held: dict[str, str] = {}
-        self._bases: list[tuple[str, BaseUrl]] = []
+        self._marks: dict[str, str] = {}
+        self._prefixes: dict[BaseUrl, str] = {}
+        self._held: dict[BaseUrl, dict[str, str]] = {}
 
     def add_service(self, base: BaseUrl) -> str:
         """Return the URL under which the child asks this service."""
-        known = next((prefix for prefix, other in self._bases if other == base), None)
-        if known is None:
-            known = f"/{len(self._bases)}{base.path}" if self._bases else base.path
-            self._bases.append((known, base))
-        return f"{URL}{known}"
+        first = f"/{len(self._prefixes)}" if self._prefixes else ""
+        return f"{URL}{self._prefixes.setdefault(base, f'{first}{base.path}')}"
 
-    def hold_key(self, key: str) -> str:
-        """Return what the child gets in the place of a key."""
-        known = next((mark for mark, held in self._held.items() if held == key), "")
-        mark = known or make_placeholder()
-        self._held[mark] = key
+    def hold_key(self, key: str, base: BaseUrl) -> str:
+        """Return what the child gets in the place of a key, which is for this service only."""
+        mark = self._marks.setdefault(key, make_placeholder())
+        self._held.setdefault(base, {})[mark] = key
         return mark
 
     def build_routes(self) -> tuple[ModelRoute, ...]:
         """Return the routes, the one with the longest prefix first."""
-        routes = (ModelRoute(prefix, base, dict(self._held)) for prefix, base in self._bases)
+        routes = (
+            ModelRoute(prefix, base, self._held.get(base, {}))
+            for base, prefix in self._prefixes.items()
+        )
         return tuple(sorted(routes, key=lambda route: -len(route.prefix)))
 
 
@@ -71,9 +71,8 @@ class ModelAccess:
         for endpoint in self.endpoints:
             if base := _find_base(endpoint, env):
                 changed[endpoint.url] = routes.add_service(base)
-                changed |= {
-                    name: routes.hold_key(env[name]) for name in endpoint.keys if env.get(name)
-                }
+                held = [name for name in endpoint.keys if env.get(name)]
+                changed |= {name: routes.hold_key(env[name], base) for name in held}
         return changed
 
 
@@ -100,18 +99,23 @@ class ConfiguredAccess(ModelAccess):
         return list(filter(None, (*found, *(self._find_base(name, {}) for name in keyed))))
 
     def redirect(self, env: Mapping[str, str], routes: RouteTable) -> dict[str, str]:
-        config = _decode(env.get(self._variable, ""))
+        text = env.get(self._variable, "")
+        config = _decode(text)
+        if text and not config:  # it is the user's, and not to be replaced
+            return {}
         keyed = {name: key for name, (key, _) in self._providers.items() if env.get(key)}
         providers = config.setdefault("provider", {}) if keyed else config.get("provider")
         if not isinstance(providers, dict):
             return {}
         for name in keyed:
             providers.setdefault(name, {})
-        changed = {key: routes.hold_key(env[key]) for key in keyed.values()}
+        changed: dict[str, str] = {}
         for name, options in _list_options(config):
             if base := self._find_base(name, options):
                 options["baseURL"] = routes.add_service(base)
-                changed |= _hold_option(options, env, routes)
+                held = {keyed[name]} if name in keyed else set()
+                held |= _hold_option(options, base, routes)
+                changed |= {each: routes.hold_key(env[each], base) for each in held & env.keys()}
         return {**changed, self._variable: msgspec.json.encode(config).decode()}
 
     def _find_base(self, name: str, options: Mapping[str, Any]) -> BaseUrl | None:
@@ -120,20 +124,15 @@ class ConfiguredAccess(ModelAccess):
         return parse_base_url(self._providers.get(name, ("", ""))[1], configured=False)
 
 
-def _hold_option(
-    options: dict[str, Any], env: Mapping[str, str], routes: RouteTable
-) -> dict[str, str]:
-    """Put a placeholder in the place of a provider's key; return it as variables if the key stands
-    in one.
-    """
+def _hold_option(options: dict[str, Any], base: BaseUrl, routes: RouteTable) -> set[str]:
+    """Put a placeholder in the place of a provider's key, or return the variable that it names."""
     key = options.get("apiKey")
     if not isinstance(key, str) or not key:
-        return {}
+        return set()
     if key.startswith("{env:"):
-        name = key.removeprefix("{env:").removesuffix("}")
-        return {name: routes.hold_key(env[name])} if env.get(name) else {}
-    options["apiKey"] = routes.hold_key(key)
-    return {}
+        return {key.removeprefix("{env:").removesuffix("}")}
+    options["apiKey"] = routes.hold_key(key, base)
+    return set()
 
 
 def _list_options(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

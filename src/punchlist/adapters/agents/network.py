@@ -20,6 +20,8 @@ from punchlist.errors import SettingsError
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _AUTHORITIES = "SSL_CERT_FILE NODE_EXTRA_CA_CERTS CODEX_CA_CERTIFICATE REQUESTS_CA_BUNDLE".split()
 _PROXIES = "HTTPS_PROXY https_proxy ALL_PROXY all_proxy".split()
+_PROXY_NAME = re.compile(r"(?:\w+_)?proxy", re.IGNORECASE)
+"""A variable that names a proxy: what is behind that is not listed with it."""
 _DIRECT = ("NO_PROXY", "no_proxy")
 
 
@@ -44,13 +46,14 @@ def plan_network(
     """
     routes = RouteTable()
     changed = access.redirect(env, routes) if settings.keyless else {}
-    changed |= _redirect_loopback(settings.env, changed, routes)
+    urls = {name: value for name, value in env.items() if not _PROXY_NAME.fullmatch(name)}
+    changed |= _redirect_loopback(urls, changed, routes)
     held = tuple(name for name in changed if name in env and SECRET_NAME.search(name))
     bare = [name for name in keys if name in env and SECRET_NAME.search(name) and name not in held]
-    others = (value for name, value in settings.env.items() if name not in changed)
+    others = (value for name, value in urls.items() if name not in changed)
     rules = [*parse_hosts((*hosts, *settings.hosts)), *_find_rules(others)]
     services = access.find_services(env)
-    if bare and not settings.keyless:
+    if not settings.keyless:
         rules += [base.rule for base in services]
     if not services or bare:
         rules += parse_hosts(access.hosts)

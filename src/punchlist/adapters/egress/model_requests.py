@@ -13,6 +13,7 @@ _LOGINS = frozenset(
 )
 """Headers that say whose account is used."""
 _SCHEMES = frozenset({"", "bearer", "token"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 _LOGIN_PARAMETERS = frozenset({"key", "api_key", "api-key", "access_token", "oauth_token"})
 _CODED = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -26,13 +27,20 @@ def find_route(routes: Sequence[ModelRoute], target: str) -> ModelRoute:
     raise Refused("not a request to a proxy", 400)
 
 
+def check_method(route: ModelRoute, method: str) -> None:
+    """Raise Refused for a method that no model is asked with: the key could also delete things."""
+    if route.keys and method not in _METHODS:
+        raise Refused(f"a model is not asked with {method}")
+
+
 def model_path(route: ModelRoute, target: str) -> str:
     """Return the path at the service. Parameters that hold a login are dropped, unless they hold a
     placeholder: then they hold the key.
     """
     path, mark, query = target.removeprefix(route.prefix).partition("?")
     segments = unquote(unquote(path)).replace("\\", "/").split("/")
-    if ".." in segments or "." in segments or _CODED.search(path) or "#" in target:
+    strange = path.startswith("//") or _CODED.search(path) or "#" in target
+    if ".." in segments or "." in segments or strange:
         raise Refused("malformed request", 400)
     pairs = parse_qsl(query, keep_blank_values=True, separator="&")
     logins = [(name, value) for name, value in pairs if name.lower() in _LOGIN_PARAMETERS]

@@ -21,8 +21,20 @@ from punchlist.adapters.egress.http_head import (
     parse_request,
     parse_response,
 )
-from punchlist.adapters.egress.model_requests import find_route, model_fields, model_path
-from punchlist.adapters.egress.policy import HTTP, HTTPS, OWN_TARGET, EgressPolicy, format_target
+from punchlist.adapters.egress.model_requests import (
+    check_method,
+    find_route,
+    model_fields,
+    model_path,
+)
+from punchlist.adapters.egress.policy import (
+    HTTP,
+    HTTPS,
+    OWN_TARGET,
+    EgressPolicy,
+    format_target,
+    is_name,
+)
 from punchlist.adapters.egress.relay import Relay
 from punchlist.adapters.egress.traffic import EgressLog
 from punchlist.adapters.egress.upstream import Resolve, Streams, Upstream, resolve_name
@@ -31,6 +43,7 @@ _AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\[\]:/?#@]+):([0-9]{1,5})")
 _ABSOLUTE = re.compile(r"http://(\[[0-9a-fA-F:.]+\]|[^\[\]:/?#@]+)(?::([0-9]{1,5}))?([/?][^#]*)?")
 _REASONS = {400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 502: "Bad Gateway"}
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+_FULL = b"HTTP/1.1 503 Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _SWITCHING = 101
 _FINAL = 200
@@ -84,6 +97,11 @@ class EgressProxy:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # asyncio calls this in a task
+        if len(self._tasks) >= self._limits.connections:
+            self._log.count_refusal("", "too many connections")
+            writer.write(_FULL)  # without waiting: a flood must not use up our descriptors
+            writer.close()
+            return
         self._tasks.add(task)
         connection = _Connection(self, reader, writer)
         try:
@@ -96,7 +114,7 @@ class EgressProxy:
 
     async def _serve(self, connection: "_Connection") -> None:
         try:
-            await connection.serve_request(full=len(self._tasks) > self._limits.connections)
+            await connection.serve_request()
         except Refused as refused:
             if refused.recorded:
                 self._log.count_refusal(connection.target, refused.why)
@@ -171,9 +189,7 @@ class _Connection:
                 while await self.reader.read(HEAD_LIMIT):
                     pass
 
-    async def serve_request(self, *, full: bool = False) -> None:
-        if full:
-            raise Refused("too many connections", 503)
+    async def serve_request(self) -> None:
         async with asyncio.timeout(self._proxy.limits.head):
             head = await self.reader.readuntil(b"\r\n\r\n")
         request = parse_request(head)
@@ -219,7 +235,8 @@ class _Connection:
             hello = await read_client_hello(self.reader, first)
         name = server_name(hello)
         if name != host and (name or parse_address(host) is None):
-            raise Refused(f"the TLS name is {name or 'missing'}", 0)
+            shown = name if is_name(name) else "malformed" if name else "missing"
+            raise Refused(f"the TLS name is {shown}", 0)
         return hello
 
     async def _forward(self, request: MessageHead) -> None:
@@ -244,6 +261,7 @@ class _Connection:
         route = find_route(self._proxy.policy.routes, request.target)
         base = route.base
         self.target = format_target(base.host, base.port)
+        check_method(route, request.method)
         path, fields = model_path(route, request.target), model_fields(route, request)
         self._streams = await self._proxy.upstream.connect_model(base)
         await self._exchange(request, f"{request.method} {path} HTTP/1.1", fields)
@@ -292,7 +310,9 @@ class _Connection:
             raise Refused("not a port", 400)
         address = parse_address(host)
         name = str(address) if address else host.lower().rstrip(".")
-        self.target = format_target(name[:253], number)
+        if not address and not is_name(name):
+            raise Refused("not a host name", 400)
+        self.target = format_target(name, number)
         return name, number
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from punchlist.adapters.egress.addresses import Address, is_inner, is_metadata, parse_address
 from punchlist.adapters.egress.http_head import HEAD_LIMIT, Refused, parse_response
-from punchlist.adapters.egress.policy import BaseUrl, EgressPolicy, HostRule, format_target, is_name
+from punchlist.adapters.egress.policy import BaseUrl, EgressPolicy, HostRule, format_target
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
@@ -39,8 +39,6 @@ class Upstream:
 
     async def connect(self, host: str, port: int) -> Streams:
         """Connect to a host that the child asked for; raise Refused if it is not listed."""
-        if parse_address(host) is None and not is_name(host):
-            raise Refused("not a host name", 400)
         rules = self._policy.find_rules(host, port)
         if not rules:
             raise Refused(NOT_LISTED)
