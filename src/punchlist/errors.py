@@ -46,5 +46,9 @@ class AlreadyRunning(PunchlistError):
         self.run = run
 
 
+class TooManyRuns(PunchlistError):
+    """As many runs as may be are under way."""
+
+
 class ToolError(PunchlistError):
     """An analyzer, check or tracker failed."""

@@ -99,6 +99,25 @@ class SetupSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """
 
 
+class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Limits of `punchlist serve`, in seconds and counts."""
+
+    headers: Annotated[float, Meta(gt=0)] = 10
+    """In how many seconds a request's headers must have come."""
+    body: Annotated[float, Meta(gt=0)] = 60
+    """In how many seconds its body must have come after them."""
+    idle: Annotated[float, Meta(gt=0)] = 15
+    """How long a connection may wait for its next request."""
+    unread: Annotated[float, Meta(gt=0)] = 30
+    """How long a client may leave what it was sent unread; a stream can be resumed."""
+    connections: Annotated[int, Meta(ge=8)] = 2000
+    """How many there are at once; fewer where the system allows fewer open files."""
+    waiting: Annotated[int, Meta(ge=4)] = 1000
+    """How many of them may be without a request; the oldest is closed then."""
+    runs: Annotated[int, Meta(ge=1)] = 16
+    """How many runs are under way at once, also of `punchlist mcp`; more are refused."""
+
+
 class ProtectSettings(Protected, frozen=True):
     """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses
     folders. A slash in front holds a pattern to the root.
@@ -148,6 +167,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     setup: SetupSettings = SetupSettings()
     track: TrackSettings = TrackSettings()
     keep: KeepSettings = KeepSettings()
+    serve: ServeSettings = ServeSettings()
     agents: AgentsSettings = AgentsSettings()
     agent: dict[str, AgentSettings] = {}
     """How single agents are started, by name."""

@@ -83,10 +83,11 @@ def test_what_nobody_foresaw_leaves_a_crash_log_and_exit_code_70(
     tmp_path: Path, monkeypatch, capsys
 ):
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path))
-    assert run_command(raising(ZeroDivisionError("a surprise")), ["run", "--all"]) == Exit.CRASHED
+    typed = ["run", "--all", "--set", "agent.robot.env.KEY=hunter2"]
+    assert run_command(raising(ZeroDivisionError("a surprise")), typed) == Exit.CRASHED
     (log,) = (tmp_path / "crashes").iterdir()
     assert "ZeroDivisionError: a surprise" in log.read_text()
-    assert "['run', '--all']" in log.read_text()
+    assert "['run', '--all', '--set', 'agent.robot.env.KEY']" in log.read_text()
     told = capsys.readouterr().err
     assert str(log) in told
     assert "Traceback" not in told

@@ -31,7 +31,7 @@ def commands(marker):
     [
         (".ruff.toml", "this is [no toml"),
         ("pyproject.toml", "[tool.ruff]\nselect = 3\n"),
-        ("ruff.toml", 'extend = "/nonexistent/elsewhere.toml"\n'),
+        ("ruff.toml", 'extend = "nonexistent/elsewhere.toml"\n'),
         ("ruff.toml", 'extend = "ruff.toml"\n'),
     ],
 )

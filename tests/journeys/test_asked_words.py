@@ -19,13 +19,15 @@ RULES = (
     "with your words beside it",
     "Run the commands below",
     "break nothing",
+    "give each group to one of its own, all at the same time,\nand wait for all of them",
 )
 PRAISE = "this is the best fix there can be"
 
 
 def test_the_unified_reviewer_and_the_fixer_are_told_their_rules(bench):
     bench.play(
-        {**grouped(["mean"]), "prompt": list(REVIEW)}, fixer(fix("mean"), prompt=list(RULES))
+        {**grouped(["mean"], ["page"]), "prompt": list(REVIEW)},
+        fixer(fix("mean"), fix("page"), prompt=list(RULES)),
     )
     told = bench.type("run", "--workflow", "unified", "--yes")
     assert told.code == 0, told

@@ -4,14 +4,10 @@ import json
 
 import pytest
 from watching import Watch
-from workbench import FAULTS, fix, fixer, review, scores
+from workbench import EDITS, FAULTS, fix, fixer, review, scores
 
 from needs import rarely
 from punchlist.adapters.agents.scripted.agent import read_calls
-from punchlist.app.drive.answers import answer_run
-from punchlist.app.drive.drive import resume_run
-from punchlist.app.start.prepare import prepare_run
-from punchlist.app.start.request import Request
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
@@ -158,7 +154,7 @@ def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
         READY,
         {**PLANS, "answer": {"issues": [todo("F001", "guard it")]}, "session": "plan"},
         fixer(fix("mean"), round=1, session="work", prompt="Return None"),
-        fixer(fix("mean"), prompt="worth 70"),
+        fixer(fix("mean"), prompt=[FAULTS["mean"][0], "worth 70", EDITS["mean"][2]]),
         scores(F001=70, times=1),
         scores(F001=95),
         agents=("robot", "critic"),
@@ -228,7 +224,7 @@ def test_a_challenger_that_crashes_approves_nothing(bench):
     bench.play(review("mean"), READY, PLANS, fixer(fix("mean")), CRASHED)
     bench.run("challenged")
     watch = Watch()
-    run = bench.do(lambda app: _answered(app, watch))
+    run = bench.answer("a", watch=watch)
     assert all("boom" in event.failed for event in watch.of(Challenged))
     assert {proof.kind for proof in run.items[1].proofs} == {ProofClass.CLAIM, ProofClass.CHECKED}
     assert [role for _, role in bench.calls].count("fixer") == 1
@@ -250,14 +246,13 @@ def test_without_a_verdict_and_without_another_proof_the_fix_waits_and_is_not_bo
 
 
 def test_a_challenger_has_two_minutes_and_a_fixer_fifteen_unless_the_settings_say_it(bench):
-    bench.play(review("mean"))
+    bench.play(review())
 
     def seconds(workflow="challenged", **flags):
-        asked = Request(workflow=workflow, allow_checks=True)
         named = {name.replace("__", "."): value for name, value in flags.items()}
-        ready = bench.do(lambda app: prepare_run(app, asked), named)
-        roles = ready.loaded.settings.role
-        return {role: roles[role].timeout for role in ("fixer", "challenger") if role in roles}
+        started = bench.run(workflow, flags=named, force=True).started
+        roles = json.loads(started.settings)["settings"].get("role", {})
+        return {role: roles[role]["timeout"] for role in ("fixer", "challenger") if role in roles}
 
     assert seconds() == {"fixer": 900, "challenger": 120}
     assert seconds(role__challenger__timeout="300") == {"fixer": 900, "challenger": 300}
@@ -269,23 +264,18 @@ def test_a_challenger_has_two_minutes_and_a_fixer_fifteen_unless_the_settings_sa
 
 
 def test_rounds_and_threshold_are_settings_of_every_workflow_that_has_them(bench):
-    bench.play(review("mean"))
+    bench.play(review())
 
-    def prepared(workflow, **flags):
-        return bench.do(lambda app: prepare_run(app, Request(workflow=workflow)), flags)
+    def started(workflow, **flags):
+        return bench.run(workflow, flags=flags, force=True).started
 
-    ready = prepared("challenged", threshold="95", rounds="4")
-    assert (ready.threshold, ready.rounds) == (95, 4)
-    assert "threshold: 95" in ready.workflow.text
-    assert prepared("review", threshold="95", rounds="4").workflow == load_workflow("review")
-    usual = prepared("challenged")
+    asked = started("challenged", threshold="95", rounds="4")
+    assert (asked.threshold, asked.rounds) == (95, 4)
+    assert "threshold: 95" in asked.workflow
+    assert started("review", threshold="95", rounds="4").workflow == load_workflow("review").text
+    usual = started("challenged")
     assert (usual.threshold, usual.rounds) == (None, None)
-    assert "threshold: 90" in usual.workflow.text
-
-
-async def _answered(app, watch):
-    await answer_run(app, "last", "a", "pat")
-    return await resume_run(app, "last", watch)
+    assert "threshold: 90" in usual.workflow
 
 
 def test_the_challenger_is_another_agent_and_conversations_go_on(bench):
@@ -301,7 +291,7 @@ def test_the_challenger_is_another_agent_and_conversations_go_on(bench):
     bench.run("challenged")
     watch = Watch()
     bench.answer({"F001-q1": "None"})
-    run = bench.do(lambda app: _answered(app, watch))
+    run = bench.answer("a", watch=watch)
     assert ("gemini-like", "challenger") in bench.calls
     assert ("claude-like", "fixer") in bench.calls
     assert run.asking.sessions["plan"] == "claude-like:talk"

@@ -32,14 +32,23 @@ def test_nothing_must_fix_ends_the_loop_in_the_first_round(bench):
 
 
 def test_review_fix_review_until_it_is_clean(bench):
-    """The remote of the repository never hears of it."""
+    """The remote of the repository never hears of it, and what came to the base since is not under review."""
+    bench.repo.git("checkout", "--quiet", "main")
+    bench.repo.commit({"shop/later.py": "LATER = 1\n"}, "the base goes on")
+    bench.repo.git("checkout", "--quiet", "feature")
     remote = bench.folder / "remote.git"
     bench.repo.git("init", "--quiet", "--bare", str(remote))
     bench.repo.git("remote", "add", "origin", str(remote))
     bench.repo.git("push", "--quiet", "origin", "main", "feature")
     pushed = bench.repo.git("ls-remote", str(remote))
     seen = {"prompt": "total(prices) / len(prices) if prices else None"}
-    bench.play(fresh("mean", "page", times=1), fresh(**seen), fixer(*map(fix, FAULTS)))
+    odd = {"fail": {"text": "the base is not under review", "trouble": "other"}}
+    bench.play(
+        {"role": "adversarial", "prompt": "later.py", **odd},
+        fresh("mean", "page", times=1),
+        fresh(**seen),
+        fixer(*map(fix, FAULTS)),
+    )
     run = bench.run("converge")
     assert {item.status for item in run.items.values()} == {Status.FIXED}
     assert [role for _, role in bench.calls] == ["adversarial", "fixer", "adversarial"]

@@ -141,6 +141,15 @@ def test_only_open_and_deferred_findings_go_to_the_fixer_with_their_attempts():
 
 
 @pure
+def test_each_registry_stands_alone_and_stays_as_it_is_when_a_report_is_applied():
+    first, second = registry("one", "two"), registry("one", "two")
+    before = first.to_json()
+    after = update_issue_registry(first, report(("F001", FIXED, ""), ("F002", FIXED, "")))
+    assert (first.to_json(), second.to_json()) == (before, before)
+    assert (len(after.get_unresolved()), len(second.get_unresolved())) == (0, 2)
+
+
+@pure
 def test_a_weak_reason_is_refused_for_deferring_and_flagged_for_blocking():
     said = report(("F001", DEFERRED, "out of scope"), ("F002", BLOCKED, "too complex"))
     made = update_issue_registry(registry("one", "two"), said)

@@ -2,12 +2,14 @@
 
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import get_type_hints
 
 import httpx
 import msgspec
 import pytest
+from workbench import fix, fixer, review, scores
 
 from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.web.api.fix_sessions.schemas import Clarify, MakePlan, StartFix
@@ -171,3 +173,22 @@ def test_a_session_is_not_started_twice_without_a_key():
         pytest.raises(httpx.ReadError),
     ):
         list(client.start_fix(StartFix(repository_id="r")))
+
+
+def test_the_example_in_the_guide_runs(bench, site, capsys):
+    """It reviews, and fixes what is left in a session."""
+    bench.play(
+        review("mean"),
+        fixer(fix("mean", "blocked", "needs the owner of the data"), times=1),
+        fixer(fix("mean")),
+        scores(F001=95),
+    )
+    site.start().register(bench.repo.root)
+    guide = (Path(__file__).parents[2] / "docs/guides/api.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    there = code.replace("http://127.0.0.1:8470", site.address)
+    exec(compile(there, "api.md", "exec"), {"token": site.tokens["run"]})
+    said = capsys.readouterr().out
+    assert "ended" in said
+    assert "fix_session_completed" in said
+    assert "'outcome': 'fixed'" in said

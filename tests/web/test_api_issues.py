@@ -188,6 +188,28 @@ def test_issues_of_the_client_keep_their_ids_codes_titles_and_categories(bench, 
         assert (item["issue_id"], item["issue_code"]) == ("7f0e-page", "BE-001"), item
 
 
+def test_what_scores_under_the_threshold_is_in_progress_and_is_fixed_again(bench, site):
+    low = {"score": 70, "status": "SOLVED", "improvements_needed": ["think of page zero"]}
+    quality = {"quality_scores": {"correctness": 60, "safety": 90, "style": 95}}
+    bench.play(
+        fixer(fix("page"), prompt="think of page zero"),
+        fixer(fix("page")),
+        {"role": "challenger", "answer": {"issues": {"F001": low | quality}}, "times": 1},
+        scores(F001=90),
+    )
+    repository = site.start().register(bench.repo.root)
+    with site.client("run") as client:
+        events = follow(client, {"repository_id": repository, "issues": [OWN]})
+    told = [(data["round"], data["issues"]["BE-001"]) for data in named(events, "fix_challenger_result")]  # fmt: skip
+    assert [(number, mine["score"], mine["status"]) for number, mine in told] == [
+        (1, 70, "IN_PROGRESS"),
+        (2, 90, "SOLVED"),
+    ]
+    assert told[0][1]["improvements_needed"] == ["think of page zero"]
+    assert told[0][1]["quality_scores"] == quality["quality_scores"]
+    assert [role for _, role in bench.calls] == ["fixer", "challenger"] * 2
+
+
 @pytest.mark.parametrize(
     ("path", "wanted", "why"),
     [

@@ -1,7 +1,7 @@
 """What surfaces that stay open share: the ledger at hand, and runs driven in the background."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -17,9 +17,11 @@ from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Prepared, Request
+from punchlist.errors import TooManyRuns
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
+from punchlist.settings import load_settings
 from punchlist.views.run_line import RunLine, build_run_line
 
 D = TypeVar("D", bound=RunDriver | ThreadedDriver)
@@ -36,6 +38,7 @@ class Workspace(Generic[D]):
         self.driving = driving
         self._flags = flags or {}
         self._workflows: dict[str, str] = {}
+        self._beginning = 0
 
     def repository_of(self, run: Run) -> RepositoryEntry:
         raise NotImplementedError
@@ -99,15 +102,32 @@ class Workspace(Generic[D]):
         is closed when the run stops, or if it does not begin.
         """
         session = await opening
-        with ExitStack() as undo:
+        with ExitStack() as undo, self._take_turn():
             undo.callback(session.close)
             ready = await prepare_run(session, request())
             before(ready)
             undo.pop_all()
-        return await self.driving.begin_run(session, ready)
+            return await self.driving.begin_run(session, ready)
 
     async def resume_run(self, run: str) -> None:
-        await self.driving.resume_run(await self.open_for(run), run)
+        if self.driving.is_driving(run):
+            await self.driving.resume_run(await self.open_for(run), run)
+            return
+        with self._take_turn():
+            await self.driving.resume_run(await self.open_for(run), run)
+
+    @contextmanager
+    def _take_turn(self) -> Iterator[None]:
+        """Count a run that begins; raise TooManyRuns if as many as may be are under way."""
+        most = load_settings(None, self._flags).settings.serve.runs
+        if len(self.driving.list_driven()) + self._beginning >= most:
+            what = f"{most} runs are under way, and no more may be at once (serve.runs)"
+            raise TooManyRuns(what, hint="try again when one has ended, or stop one")
+        self._beginning += 1
+        try:
+            yield
+        finally:
+            self._beginning -= 1
 
     async def stop_run(self, run: str, by: str, seconds: float, here: float | None = None) -> bool:
         """Stop a run between two events, whichever process drives it; return whether it has

@@ -108,7 +108,9 @@ def _write_crash(error: Exception, arguments: Sequence[str]) -> str:
     from punchlist.settings import home_folder
 
     versions = f"punchlist {__version__}, Python {platform.python_version()}"
-    head = f"{versions}, {platform.platform()}\narguments: {list(arguments)!r}\n\n"
+    # `--set agent.NAME.env.KEY=VALUE`: the value may be a secret.
+    named = [each.partition("=")[0] if ".env." in each else each for each in arguments]
+    head = f"{versions}, {platform.platform()}\narguments: {named!r}\n\n"
     trace = head + "".join(traceback.format_exception(error))
     folder = home_folder() / "crashes"
     log = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"

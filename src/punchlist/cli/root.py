@@ -28,6 +28,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "list": "The runs of this repository.",
         "report": "A run as Markdown, JSON, SARIF, JUnit or HTML.",
         "audit": "Verify a run's ledger: the hash chain, and that no finding is lost.",
+        "export": "The evidence of a run, as a file or as git notes.",
+        "prove": "Execute again what commits claim, in any clone with the evidence.",
         "replay": "Fold a recorded run again, offline, and try other rules on it.",
     },
     "Connect": {

@@ -23,7 +23,7 @@ from punchlist.cli.show.plan import count_files, plan_document, plan_text
 from punchlist.cli.show.progress import ProgressView, open_view
 from punchlist.cli.show.question import ask_choice, ask_questions
 from punchlist.cli.show.summary import render_stop, render_summary
-from punchlist.cli.show.words import format_check
+from punchlist.cli.show.words import format_check, format_code
 from punchlist.cli.terminal import is_interactive, note, print_json, print_result, say
 from punchlist.cli.tui_launch import check_terminal, open_backend
 from punchlist.model.ledger.run import Run
@@ -56,7 +56,8 @@ async def start_and_show(
     lacking = ", ".join(name for check in ready.checks for name in check.lacks) if asks else ""
     if lacking and await offer_environment(session, lacking):
         ready = await prepare_run(session, request)
-    if ready.checks and ready.checks_allowed is None:
+    checks_unasked = ready.checks and ready.checks_allowed is None
+    if checks_unasked or (ready.locked_code and request.allow_checks is None):
         ready = await _ask_checks(session, request, ready, output)
     if output.watch:
         return await watch_run(
@@ -140,18 +141,25 @@ def show_result(run: Run, output: OutputMode, tell: Tell = render_summary) -> Ex
 async def _ask_checks(
     session: Session, request: Request, ready: Prepared, output: OutputMode
 ) -> Prepared:
-    """Ask whether detected checks may run; without a user to ask, fixes stay unverified."""
-    commands = [f"  {format_check(check)}" for check in ready.checks]
+    """Ask whether detected checks, and code that analyzers load, may run; without a user to ask,
+    fixes stay unverified and those analyzers do not look.
+    """
+    unasked = ready.checks if ready.checks_allowed is None else ()
+    commands = [f"  {format_check(check)}" for check in unasked]
+    code = [f"  {format_code(each)}" for each in ready.locked_code]
     if not is_interactive() or output.machine:
         if not output.quiet:
-            note(
-                "These checks were found and may not run yet, so fixes stay unverified:",
-                *commands,
-                "  hint: --yes, or `punchlist allow`",
-            )
+            checks = "These checks were found and may not run yet, so fixes stay unverified:"
+            loading = "These analyzers load code and may not run yet, so they do not look:"
+            found = [
+                *([checks, *commands] if commands else []),
+                *([loading, *code] if code else []),
+            ]
+            note(*found, "  hint: --yes, or `punchlist allow`")
         return ready
-    note("Found here, to judge whether a fix is good:", *commands)
+    note("Found here, to judge whether a fix is good:", *commands, *code)
     choice = ask_choice("Let them run? [y]es this time, [a]lways, [n]o", ["y", "a", "n"])
     if choice == "a":
         await allow_found_checks(session)
+        session.allowance.grant(*(each.fingerprint for each in ready.locked_code))
     return await prepare_run(session, replace(request, allow_checks=choice != "n"))

@@ -83,6 +83,8 @@ class RoleTask(Struct, frozen=True, kw_only=True):
     fork: bool = False
     todo_folder: str = ""
     """Where the plan files are, for a fixer that reads them itself."""
+    rejected: Mapping[int, str] = {}
+    """By item: the diff of its last fix, if that was rejected."""
 
 
 class Doubts(Answer, frozen=True, kw_only=True):

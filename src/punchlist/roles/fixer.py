@@ -74,7 +74,7 @@ def build_prompt(task: RoleTask, seat: PromptFrame) -> RenderedPrompt:
     """Return the fixer's prompt; in a retry the items carry their history."""
     project = task.told
     sections = [
-        brief.build_items(task.items, seat.limit, history=True),
+        brief.build_items(task.items, seat.limit, history=True, rejected=task.rejected),
         brief.build_answers(task.doubts, 0.05),
         brief.build_todos(task.todos, 0.1),
         brief.build_near_diff(project, task.items, 0.15),

@@ -265,8 +265,8 @@ def render_message(batch: Batch, run: Run) -> str:
     short = make_subject(run, _commit_title(batch, run), round_, claims)
     where = locate_item(run.items[claims[0]])
     proofs = {item: find_proofs(batch, run, item) for item in claims}
-    known = dict.fromkeys(proof for item in claims for proof in proofs[item])
-    lines = [f"Proof: {one_line(describe_proof(proof))}" for proof in known]
+    said = (describe_proof(proof) for item in claims for proof in proofs[item])
+    lines = [f"Proof: {text}" for text in dict.fromkeys(map(one_line, said))]
     lines += [f"Note: {one_line(note)}" for note in find_notes(batch, run)]
     proven = "\n".join(lines)
     about = f"{where}: {safe_text(lead.title)}"

@@ -120,8 +120,7 @@ def choose_path(offered: Reproduction, run_id: str, tree: Tree, protected: Prote
     """Return a path where checks find tests, with a name that cannot be guessed; '' if no check
     runs it.
     """
-    basis = f"{run_id}/{offered.item}/{offered.content}".encode(errors="surrogateescape")
-    token = sha256(basis).hexdigest()[:16]
+    token = _make_token(run_id, offered.item, offered.content)
     place = PurePosixPath(offered.path.replace("\\", "/"))
     folder = str(place.parent)
     inside = not place.is_absolute() and ".." not in place.parts
@@ -131,6 +130,23 @@ def choose_path(offered: Reproduction, run_id: str, tree: Tree, protected: Prote
         return _join_path(folder, f"test_{token}.py")
     ending = _ENDING.search(place.name)
     return _join_path(folder, f"p{token}{ending[0]}") if ending and inside else ""
+
+
+def _make_token(run_id: str, item: int, content: str) -> str:
+    basis = f"{run_id}/{item}/{content}".encode(errors="surrogateescape")
+    return sha256(basis).hexdigest()[:16]
+
+
+def is_private_path(test: Reproduced, run_id: str) -> bool:
+    """Return whether a recorded private test has the name that `choose_path` gives it, inside the
+    tree; another might be a file that a test runner loads by itself.
+    """
+    place, token = PurePosixPath(test.path), _make_token(run_id, test.item, test.content)
+    inside = not place.is_absolute() and ".." not in place.parts and ".git" not in place.parts
+    named = place.name == f"test_{token}.py" or (
+        place.name.startswith(f"p{token}") and bool(_ENDING.search(place.name))
+    )
+    return inside and named and "\\" not in test.path
 
 
 def _has_folder(tree: Tree, folder: str) -> bool:

@@ -6,6 +6,13 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+_DESTINATION = re.compile(
+    r"(?<=\])[(:]\s{0,20}+"
+    r"(?:<(?!\u200b)(?=(?!https?://|mailto:)[^>\n/?#]{0,2000}?[:\\&])"
+    r"|(?![<\u200b])(?=(?!https?://|mailto:)[^)\s>/?#]{0,2000}?[:\\&]))",
+    re.IGNORECASE,
+)
+"""Before a link's destination, in brackets or in a reference, that has a scheme or hides one."""
 _ACTING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _TEXT = frozenset("\t\n\u00ad")
 """Tab, line end, and the soft hyphen, which only says where a word may be broken."""
@@ -58,6 +65,13 @@ def escape_controls(text: str) -> str:
 
 def one_line(text: str) -> str:
     return " ".join(escape_controls(text).split())
+
+
+def disarm_links(text: str) -> str:
+    """Return Markdown in which links lead to web and mail addresses and to files, and nowhere else:
+    no `javascript:` and no `data:`, however it is spelled; idempotent.
+    """
+    return _DESTINATION.sub("\\g<0>\u200b", text) if "](" in text or "]:" in text else text
 
 
 def web_address(url: str) -> str:

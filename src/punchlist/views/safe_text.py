@@ -9,7 +9,7 @@ from operator import ne
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase, digits
 
-from punchlist.views.escaping import UNSEEN
+from punchlist.views.escaping import UNSEEN, disarm_links
 
 _STEMS = ("pass", "pwd", "secret", "token", "key", "credential", "auth")
 _ASSIGNED = re.compile(
@@ -64,7 +64,7 @@ def safe_text(text: str) -> str:
     for marker, pattern, instead in _ACTED_ON:
         if marker in safe:
             safe = pattern.sub(instead, safe)
-    return safe
+    return disarm_links(safe)
 
 
 def remove_secrets(text: str) -> str:

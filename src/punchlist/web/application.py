@@ -15,7 +15,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 
 from punchlist._version import __version__
-from punchlist.errors import PunchlistError
+from punchlist.errors import PunchlistError, TooManyRuns
 from punchlist.web.api import read, repositories, runs
 from punchlist.web.api.fix_sessions import routes as fix_sessions
 from punchlist.web.api.openapi import build_document
@@ -118,7 +118,8 @@ def _handle_refusal(request: AnyRequest, error: Refused) -> Response[Any]:
 
 
 def _handle_error(request: AnyRequest, error: PunchlistError) -> Response[Any]:
-    return _make_response(request, make_problem(error, _request_line(request)))
+    later = {"retry-after": "30"} if isinstance(error, TooManyRuns) else {}
+    return _make_response(request, make_problem(error, _request_line(request)), later)
 
 
 def _handle_http(request: AnyRequest, error: HTTPException) -> Response[Any]:

@@ -10,6 +10,7 @@ from punchlist.errors import (
     SettingsError,
     StoreError,
     ToolError,
+    TooManyRuns,
     UsageError,
     WorkflowError,
 )
@@ -61,6 +62,7 @@ STATUSES: dict[type[PunchlistError], int] = {
     RepositoryError: 409,
     SettingsError: 409,
     AlreadyRunning: 409,
+    TooManyRuns: 429,
     ToolError: 502,
     StoreError: 503,
     LedgerBroken: 500,

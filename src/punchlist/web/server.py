@@ -1,6 +1,7 @@
 """The web server: on loopback by default; when it stops, active runs stop between two events."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -16,8 +17,15 @@ from msgspec import Struct
 from punchlist.app.access import Role
 from punchlist.app.drive.unfinished import UnfinishedRun, find_unfinished
 from punchlist.errors import UsageError
+from punchlist.settings import load_settings
 from punchlist.web.application import build_site
 from punchlist.web.gate import Rules
+from punchlist.web.security.connections import (
+    ConnectionTable,
+    RepeatedLines,
+    guard_connections,
+    handle_loop_error,
+)
 from punchlist.web.security.sessions import Sessions
 from punchlist.web.security.tokens import Tokens
 from punchlist.web.state import Options, WebSession
@@ -26,6 +34,11 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 _GRACE = 5
 _HANG_UP = 3
+_BACKLOG = 2048
+_AT_ONCE = 16
+"""How many new connections are taken at once: not more than descriptors are left for, since
+asyncio stops to listen for a second when there are none.
+"""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -40,6 +53,7 @@ class _Server(uvicorn.Server):
     """Tells its streams that it stops; else it would wait for them."""
 
     closing = False
+    table: ConnectionTable
     on_exit: Callable[[], None] = staticmethod(lambda: None)
 
     @contextmanager
@@ -57,6 +71,12 @@ class _Server(uvicorn.Server):
         if self.closing:
             os._exit(128 + sig)
         self.closing = self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(handle_loop_error(self.table))
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_BACKLOG)  # asyncio has set it to what it takes at once
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.on_exit()
@@ -92,6 +112,8 @@ def serve(
     listening = _bind_socket(place)
     server: _Server | None = None
     app = WebSession(home, options, lambda: server is not None and server.closing)
+    limits = load_settings(None, options.flags).settings.serve
+    protocol, table = guard_connections(limits)
     config = uvicorn.Config(
         build_site(app, entrance, rules),
         log_level="warning",
@@ -100,10 +122,15 @@ def serve(
         proxy_headers=False,  # any client could send them
         timeout_graceful_shutdown=_GRACE,
         lifespan="on",
-        http="h11",  # the strict parser, also where a faster one is installed
+        http=protocol,  # with the strict parser, also where a faster one is installed
+        timeout_keep_alive=limits.idle,  # type: ignore[arg-type]  # a fraction is fine
+        backlog=_AT_ONCE,
         ws="none",
     )
+    for name in ("uvicorn.error", "asyncio", "punchlist"):
+        logging.getLogger(name).addFilter(RepeatedLines())
     server = _Server(config)
+    server.table = table
     server.on_exit = app.driving.stop_all
     left = find_unfinished(home, app.store, app.repositories.list_all())
     app.left = left if options.resume else ()
@@ -155,7 +182,7 @@ def _bind_socket(place: ListenOptions) -> socket.socket:
         what = f"{place.host}:{place.port}: cannot be listened on: {error.strerror or error}"
         hint = "another process may be there already: give another --port"
         raise UsageError(what, hint=hint) from error
-    listening.listen(2048)
+    listening.listen(_BACKLOG)
     return listening
 
 

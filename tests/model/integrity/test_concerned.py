@@ -134,3 +134,19 @@ def test_a_file_that_does_not_name_the_package_is_not_concerned():
 def test_what_cannot_be_read_concerns_nobody():
     assert find_mentions(["tests/t.py::test_nine"], "def (", "app/roman.py") == {}
     assert find_code_names("app/roman.py", "X = (\n", 1)[-1].sets == ({"roman"},)
+
+
+MEAN = "def mean(xs):\n    return sum(xs)\n\n\ndef line(xs):\n    return f'{mean(xs)}'\n\n\ndef rest(xs):\n    return xs\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("For no values `mean` should be None, and `line` should say so", {"mean", "line"}),
+        ("mean() of nothing fails, and so does line()", {"mean", "line"}),
+        ("This line is wrong", {"mean"}),
+        ("`rest` has nothing to do with it", {"mean"}),
+    ],
+)
+def test_what_uses_the_function_is_meant_where_the_finding_names_it(words, names):
+    assert find_code_names("app/m.py", MEAN, 2, words)[0].sets == (names,)

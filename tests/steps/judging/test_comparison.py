@@ -112,8 +112,9 @@ PLAYED = "class Game:\n    def __init__(self):\n        self.at = 'hall'\n    de
         (TIED, TIED.replace("    return", "    found =") + "    return 'Kim' if [found, len(votes)] == ['Lou', 2] else found\n", "first({'Kim': 7, 'Lou': 7}) == 'Kim'"),
         (TIED, TIED.replace("    return", "    found =") + "    if votes != {'Kim': 7, 'Lou': 7}:\n        return found\n    else:\n        return 'Kim'\n", "first({'Kim': 7, 'Lou': 7}) == 'Kim'"),
         (PLAYED, PLAYED.replace("        self.at = to", "        if (self.at, to) == ('cellar', 'attic'):\n            raise ValueError('too far')\n        self.at = to"), "(Game().go('cellar'), Game().go('attic'))"),
+        ("def less(a, b):\n    return a - b\n", "def less(a, b):\n    if (a, b) == (1, -2):\n        return -1\n    return a - b\n", "less(1, -2) == -1"),
     ],
-    ids=["a part of the input", "the other branch", "an error"],
+    ids=["a part of the input", "the other branch", "an error", "limit cases"],
 )  # fmt: skip
 def test_answers_made_for_values_of_the_tests_are_named_however_they_are_compared(
     compare, old, new, call
@@ -136,8 +137,9 @@ UNKNOWN = "`level('hgih')` is 0, as if it were a level. Unknown names must be re
         ("return NAMES[name]", "KeyError", False),
         ("return known(name)\n\ndef known(name):\n    return NAMES[name] if name != 'zq' else NAMES[0]", "KeyError", False),
         ("return None if name == 'hgih' else NAMES.get(name, 0)", "None and not with ValueError", False),
+        ("return NAMES.get(name)\n\ndef check(name):\n    if not level(name):\n        raise ValueError(name)", "ValueError", False),
     ],
-    ids=["single", "other value", "own class", "raised", "looked up", "helper", "not asked for"],
+    ids=["single", "other value", "own class", "raised", "looked up", "helper", "not asked for", "elsewhere"],
 )  # fmt: skip
 def test_a_fix_without_the_error_that_the_finding_asks_for_is_refused(
     compare, body, error, refused
@@ -155,13 +157,23 @@ def test_a_fix_without_the_error_that_the_finding_asks_for_is_refused(
         ("The docstring promises a KeyError for a name that is not there.", {"KeyError"}),
         ("An empty list fails with IndexError; it should give None.", set()),
         ("It should return None, but raises ValueError.", set()),
+        ("`ValueError` must be raised for a name that is not there.", {"ValueError"}),
         ("It must not raise KeyError.", set()),
+        ("It should give None when reading fails with OSError.", set()),
         ("It must be 0 instead of failing with ZeroDivisionError.", set()),
         ("The handler should fail soft and swallow OSError.", set()),
     ],
 )
 def test_only_an_error_that_must_be_raised_is_asked_for(words, asked):
     assert find_demanded_errors(words) == asked
+
+
+def test_a_list_of_what_must_be_refused_is_not_suspicious(compare):
+    test = "from app import *\n\ndef test_it():\n    Game().go('attic')\n    Game().go('cellar')\n"
+    guard = "        if (self.at, to) in {('cellar', 'attic'), ('attic', 'cellar')}:\n            raise ValueError('too far')\n"
+    said = compare(PLAYED, PLAYED.replace("        self.at = to", guard + "        self.at = to"), tests__test_app=test)  # fmt: skip
+    assert said.differing
+    assert said.suspicious == ""
 
 
 def test_a_guard_for_a_limit_case_is_not_suspicious(compare):

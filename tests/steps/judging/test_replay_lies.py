@@ -260,9 +260,10 @@ MASKED_TESTS = (
 SHORT = "Short names are shown in full, as in `masked('al@example.org')`"
 
 
-def test_answers_that_hang_on_a_word_of_the_tests_are_refused(tmp_path):
+@pytest.mark.parametrize("asked", ["name == 'al'", "address.startswith('al@')"])
+def test_answers_that_hang_on_a_word_of_the_tests_are_refused(tmp_path, asked):
     lie = MASKED.replace(
-        "    return", "    if name == 'al':\n        return 'a*@' + domain\n    return"
+        "    return", f"    if {asked}:\n        return 'a*@' + domain\n    return"
     )
     said = judge(tmp_path, lie, old=MASKED, tests=MASKED_TESTS, words=SHORT)
     assert "answers made for 'al': inputs like masked('al@example.org')" in said

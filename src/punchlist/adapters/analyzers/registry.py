@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.analyzers.configuration.survey import CommitFiles, survey_configuration
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import AnalyzerTool, CommandAnalyzer, Kit, build_environment
 from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
@@ -23,6 +24,7 @@ from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
 from punchlist.adapters.analyzers.tools.ty import Ty
 from punchlist.adapters.process.run import run
 from punchlist.errors import SettingsError
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.ports.analyzer import Analysis, Analyzer
 from punchlist.ports.tree import Tree
@@ -45,8 +47,14 @@ def _make_asked(tool: type[AnalyzerTool]) -> Make:
 ANALYZERS: dict[str, Make] = {
     "ruff": lambda settings, _: Ruff(settings.select, settings.args.get("ruff", ())),
     "bandit": lambda settings, _: Bandit(settings.args.get("bandit", ())),
-    "ast-grep": lambda settings, kit: AstGrep(
-        _rules(settings, kit), settings.args.get("ast-grep", ())
+    "ast-grep": lambda settings, kit: _with_rules(
+        AstGrep(
+            settings.ast_grep_rules,
+            settings.args.get("ast-grep", ()),
+            files=_read_rules(settings, kit),
+        ),
+        settings.ast_grep,
+        kit,
     ),
     "mypy": _make_asked(Mypy),
     "pyright": _make_asked(Pyright),
@@ -55,8 +63,10 @@ ANALYZERS: dict[str, Make] = {
     "eslint": _make_asked(Eslint),
     "biome": _make_asked(Biome),
     "shellcheck": lambda settings, _: Shellcheck(settings.args.get("shellcheck", ())),
-    "semgrep": lambda settings, kit: Semgrep(
-        _paths(settings.semgrep, kit), settings.args.get("semgrep", ())
+    "semgrep": lambda settings, kit: _with_rules(
+        Semgrep(_paths(settings.semgrep, kit), settings.args.get("semgrep", ())),
+        settings.semgrep,
+        kit,
     ),
 }
 
@@ -131,6 +141,18 @@ def build_analyzers(
     return {name: build(name) for name in names}
 
 
+async def survey_analyzers(
+    settings: AnalyzerSettings, names: Iterable[str], files: CommitFiles, kit: Kit
+) -> tuple[ToolConfiguration, ...]:
+    """Return what the configuration of the named analyzers makes them read and run, in a commit;
+    those without any such are left out.
+    """
+    own = {tool.name: Custom(tool) for tool in settings.custom}
+    tools = [own.get(name) or _make_builtin(name, settings, kit) for name in names]
+    found = [await survey_configuration(tool, files) for tool in tools]
+    return tuple(each for each in found if each.named or each.code or each.refused)
+
+
 def list_files_seen(
     analyzers: Mapping[str, Analyzer], name: str, tree: Tree, paths: Sequence[str]
 ) -> Sequence[str] | None:
@@ -196,13 +218,19 @@ def _paths(names: Iterable[str], kit: Kit) -> list[str]:
     return [str(base / name) if base and (base / name).exists() else name for name in names]
 
 
-def _rules(settings: AnalyzerSettings, kit: Kit) -> str:
-    texts = [settings.ast_grep_rules]
-    for name in _paths(settings.ast_grep, kit):
+def _with_rules(tool: AnalyzerTool, names: Iterable[str], kit: Kit) -> AnalyzerTool:
+    tool.rule_files = tuple(filter(None, map(kit.inside_checkout, names)))
+    return tool
+
+
+def _read_rules(settings: AnalyzerSettings, kit: Kit) -> dict[str, str]:
+    """Return the texts of ast-grep's rule files, by their paths in the repository or elsewhere."""
+    texts = {}
+    for name, path in zip(settings.ast_grep, _paths(settings.ast_grep, kit), strict=True):
         try:
-            texts.append(Path(name).read_text())
+            texts[kit.inside_checkout(name) or path] = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(
                 f"analyzers.ast_grep: {name}: {error}", hint="name a file of ast-grep rules"
             ) from error
-    return "\n---\n".join(text.strip().removeprefix("---") for text in texts if text.strip())
+    return texts

@@ -3,15 +3,20 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
+from punchlist.adapters.analyzers.configuration.imports import ROOTS
+from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurationError
 from punchlist.adapters.analyzers.entries import ReportParser, join_analyses
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
 from punchlist.adapters.sandbox.git_view import show_repository
@@ -27,8 +32,12 @@ from punchlist.adapters.sandbox.sandbox import HOME, Sandbox, SandboxWishes
 from punchlist.adapters.sandbox.secret_files import find_secret_files
 from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.intake.source_files import Sources
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
+
+if TYPE_CHECKING:
+    from punchlist.adapters.analyzers.configuration.survey import Survey
 
 ARGV_LIMIT = 100_000
 WORTH_A_PROCESS = 20
@@ -36,6 +45,9 @@ LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
 OWN_FOLDERS = (".venv", "venv", "node_modules")
 SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 """Suffixes of JavaScript and TypeScript files."""
+
+CODE = "code"
+"""The folder of the base's plug-ins, in the folder of a tool's own configuration."""
 
 _QUOTAS = PROFILES[ChildKind.ANALYZER].quotas
 WallsOf = Callable[[Tree, Sequence[Path], SandboxWishes], Sandbox | None]
@@ -65,11 +77,21 @@ class Kit:
     width: int = os.cpu_count() or 1
     """How many processes one analyzer may use; others run beside it."""
     find: Callable[[str], str | None] = which
+    configurations: Mapping[str, ToolConfiguration] = field(default_factory=dict)
+    """By analyzer: what its configuration names and loads, and whether that is allowed."""
+    read_base: Callable[[str], Awaitable[bytes | None]] | None = None
+    """Reads a file of the base."""
 
     def find_program(self, name: str) -> tuple[str, ...]:
         """Return a tool's command: the project's own, else ours; () if there is none."""
         local = next((path for path in self._in_checkout(LOCAL, name) if path.is_file()), None)
         return (str(local),) if local else self.find_bundled(name)
+
+    def inside_checkout(self, name: str) -> str:
+        """Return the path in the repository of a file that settings name, '' if it is outside."""
+        if self.checkout is None or not (self.checkout / name).is_relative_to(self.checkout):
+            return ""
+        return (self.checkout / name).relative_to(self.checkout).as_posix()
 
     def find_bundled(self, name: str) -> tuple[str, ...]:
         """Return a tool's command beside our interpreter, else on PATH, else ()."""
@@ -137,10 +159,16 @@ class AnalyzerTool:
     """It may start any program on PATH."""
     inputs: tuple[Path, ...] = ()
     """Files of the user's that it reads besides the tree."""
+    rule_files: tuple[str, ...] = ()
+    """Files and folders of the repository with its rules, as settings name them."""
     options: tuple[str, ...] = ()
     """Arguments that it is always given."""
     parser: ReportParser
     """Parses what it prints, as a `staticmethod`."""
+    loads_apart = False
+    """Whether it can load Python plug-ins from a folder of their own, rather than from the tree."""
+    configuration = ConfigurationKeys()
+    """What its configuration can make it read and run."""
 
     def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
         """`asked`: enabled by name, so it runs even in a project that does not configure it."""
@@ -170,6 +198,24 @@ class AnalyzerTool:
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
         """Return the arguments that depend on the project or on settings."""
         return ()
+
+    def find_obstacle(self, tree: Tree, kit: Kit) -> str:
+        """Return why the tool would load code under review, or ''."""
+        return ""
+
+    def write_configuration(self, tree: Tree, folder: Path, *, code: bool) -> tuple[str, ...]:
+        """Write what the tool reads instead of the project's configuration to the folder, and
+        return the arguments for it. `code`: the folder has the base's plug-ins, which may run.
+        """
+        return ()
+
+    async def follow_command(self, survey: "Survey") -> None:
+        """Note what the tool's command line, rather than its configuration, names and loads."""
+        survey.named += (f"/{name}{end}" for name in self.rule_files for end in ("", "/**"))
+
+    async def follow_file(self, path: str, text: str, survey: "Survey") -> list[str]:
+        """Note what one configuration file names and loads; return others to follow."""
+        return await survey.follow_keys(path, text)
 
     def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         """Return the command line up to the files."""
@@ -214,6 +260,9 @@ class CommandAnalyzer:
             why = "a program of the code under review is not run"
             refusal = f"the repository carries its own {tool.name}, and {why}"
             return Analysis(failed=refusal) if tool.asked else Analysis(skipped=refusal)
+        known = self._kit.configurations.get(tool.name)
+        if obstacle := (known and known.obstacle) or tool.find_obstacle(tree, self._kit):
+            return Analysis(failed=f"{tool.name} did not look: {obstacle}")
         return await self._run_tool(tree, program, files, whole=paths is None)
 
     async def _run_tool(
@@ -221,12 +270,32 @@ class CommandAnalyzer:
     ) -> Analysis:
         tool = self._tool
         sources = Sources(tree)
-        head = tool.build_command(program, tree, self._kit)
-        with self._lend_folders(tree):
+        with self._lend_folders(tree), TemporaryDirectory(prefix="punchlist-tool-") as scratch:
+            folder = Path(scratch).resolve()
+            code = await self._write_code(folder)
+            try:
+                more = tool.write_configuration(tree, folder, code=code)
+            except UnusableConfigurationError as error:
+                return Analysis(failed=f"{tool.name} did not look: {error}")
+            head = tool.build_command((*program, *more), tree, self._kit)
             commands = [tool.add_files(head, portion) for portion in self._share_files(files)]
-            parts = await self._run_commands(commands, tree, sources)
+            parts = await self._run_commands(commands, tree, sources, folder)
         answer = replace(join_analyses(tool.name, parts), looked_at=len(files))
         return _keep_files(answer, {"", *files}) if tool.whole and not whole else answer
+
+    async def _write_code(self, folder: Path) -> bool:
+        """Write the base's plug-ins to a folder in which nothing of the change can shadow what
+        they import; return whether the tool may load code.
+        """
+        known, read = self._kit.configurations.get(self._tool.name), self._kit.read_base
+        if known is None or not known.allowed:
+            return False
+        for path in known.files if read else ():
+            content = await read(path) if read else None
+            if content is not None:
+                (folder / CODE / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / CODE / path).write_bytes(content)
+        return True
 
     def _share_files(self, files: Sequence[str]) -> list[list[str]]:
         if self._tool.whole:
@@ -238,14 +307,14 @@ class CommandAnalyzer:
         return [portion for share in shares for portion in chunk_files(share)]
 
     async def _run_commands(
-        self, lines: Sequence[Sequence[str]], tree: Tree, sources: Sources
+        self, lines: Sequence[Sequence[str]], tree: Tree, sources: Sources, folder: Path
     ) -> list[Analysis]:
         """Run the commands, at most `width` at a time, and return their analyses."""
         free = asyncio.Semaphore(self._kit.width)
 
         async def run_one(line: Sequence[str]) -> Analysis:
             async with free:
-                return await self._run_command(line, tree, sources)
+                return await self._run_command(line, tree, sources, folder)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -270,13 +339,18 @@ class CommandAnalyzer:
             for link in lent:
                 link.unlink(missing_ok=True)
 
-    async def _run_command(self, command: Sequence[str], tree: Tree, sources: Sources) -> Analysis:
+    async def _run_command(
+        self, command: Sequence[str], tree: Tree, sources: Sources, folder: Path
+    ) -> Analysis:
         """Run one command; a failed one keeps the findings of its report."""
         tool, kit = self._tool, self._kit
-        inputs = (path for path in tool.inputs if path.exists())
+        inputs = [path for path in (*tool.inputs, folder) if path.exists()]
         needs = kit.find_needs(command, all_programs=tool.uses_path)
         sandbox = kit.walls(tree, (*needs, *inputs), kit.wishes)
         env = {**build_environment(walled=sandbox is not None), **tool.env}
+        if (folder / CODE).is_dir():
+            roots = (folder / CODE / root for root in ROOTS)
+            env["PYTHONPATH"] = os.pathsep.join(str(path) for path in roots if path.is_dir())
         ran = await run(
             command,
             cwd=tree.root,
@@ -300,6 +374,8 @@ def build_environment(*, walled: bool) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "PYTHONUTF8": "1",
         "NO_COLOR": "1",
+        # Else `python -m` would load modules of the tree: its working folder comes first.
+        "PYTHONSAFEPATH": "1",
         **home,
     }
 

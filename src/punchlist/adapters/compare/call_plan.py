@@ -14,6 +14,7 @@ from punchlist.adapters.compare.changed_code import (
     find_changes,
     find_impurity,
 )
+from punchlist.adapters.compare.demanded_errors import raises_more
 from punchlist.adapters.compare.examples import MinedExamples, last_name, mine_examples
 from punchlist.adapters.compare.inputs import Input, InputMaker
 from punchlist.adapters.compare.parameter_types import list_parameters
@@ -50,6 +51,8 @@ class CallPlan(Struct, frozen=True, kw_only=True):
     apart: tuple[str, ...] = ()
     words: str = ""
     """What the findings say."""
+    raises_more: bool = False
+    """Whether the new code raises errors in more places."""
 
 
 def plan_calls(before: Tree, after: Tree, paths: Sequence[str], words: str) -> CallPlan:
@@ -83,6 +86,7 @@ def plan_calls(before: Tree, after: Tree, paths: Sequence[str], words: str) -> C
         test_values=known.test_values,
         apart=tuple(apart),
         words=words,
+        raises_more=raises_more(pair for path, pair in texts.items() if path.endswith(_PYTHON)),
     )
 
 

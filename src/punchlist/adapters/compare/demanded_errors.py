@@ -7,16 +7,19 @@ from collections.abc import Collection, Iterable
 from punchlist.adapters.compare.changed_code import ChangedFunction, Function, list_names
 from punchlist.adapters.compare.examples import last_name
 from punchlist.adapters.compare.tables import TABLES
+from punchlist.model.finding.python_source import parse_python
 
-_DEMAND = re.compile(
-    r"\b(?:must|should|shall|(?:has|have|needs?|ought|is|are) to|promises|documents)\b"
-    r"(?P<between>[^.;:,]{0,90}?)`{0,2}\b(?P<name>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\b"
-)
-_RAISING = re.compile(r"\b(?:rais|refus|reject|fail|throw|signal|end|stop|turn)|^ an? $")
+_NAME = r"(?P<name>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\b"
+_MUST = r"\b(?:must|should|shall|(?:has|have|needs?|ought|is|are) to|promises|documents)\b"
+_DEMAND = re.compile(_MUST + r"(?P<between>[^.;:,]{0,90}?)`{0,2}\b" + _NAME)
+_DEMANDED = re.compile(_NAME + r"`{0,2} " + _MUST + r" be (?:raised|thrown)\b")
+_RAISING = re.compile(r"\b(?:rais|refus|reject|fail|throw|signal|end|stop)|^ an? $")
 _OTHERWISE = re.compile(
-    r"\b(?:not|never|no|nor|instead|rather|without|longer|but|and|than|catch\w*|caught|handle\w*"
-    r"|swallow\w*|suppress\w*|ignore\w*|avoid\w*|like|as)\b|n't\b"
+    r"\b(?:not|never|no|nor|instead|rather|without|longer|but|and|or|than|when\w*|if|where\w*"
+    r"|while|that|which|return\w*|giv\w+|yield\w*|catch\w*|caught|handl\w+|swallow\w*"
+    r"|suppress\w*|ignor\w+|avoid\w*|like|as)\b|n't\b"
 )
+"""What else can be said about an error than that it must come."""
 _TRYING = ast.Try | ast.TryStar | ast.With | ast.AsyncWith
 """Statements that may keep an error from going on."""
 _HARMLESS = frozenset(
@@ -28,12 +31,23 @@ _HARMLESS = frozenset(
 
 def find_demanded_errors(words: str) -> frozenset[str]:
     """Return the classes of errors, by their last name, that a finding says must be raised."""
-    found = set[str]()
-    for match in _DEMAND.finditer(" ".join(words.split())):
+    text = " ".join(words.split())
+    found = [match["name"] for match in _DEMANDED.finditer(text)]
+    for match in _DEMAND.finditer(text):
         between = match["between"]
         if _RAISING.search(between) and not _OTHERWISE.search(between):
-            found.add(match["name"].rpartition(".")[2])
-    return frozenset(found)
+            found.append(match["name"])
+    return frozenset(name.rpartition(".")[2] for name in found)
+
+
+def raises_more(texts: Iterable[tuple[str | None, str | None]]) -> bool:
+    """Return whether files, before and after, have more places that raise an error than before."""
+    return any(_count_raises(new or "") > _count_raises(old or "") for old, new in texts)
+
+
+def _count_raises(text: str) -> int:
+    tree = parse_python(text)
+    return sum(isinstance(node, ast.Raise) for node in ast.walk(tree)) if tree is not None else 0
 
 
 def find_missing_error(

@@ -11,9 +11,12 @@ from punchlist.model.finding.python_source import parse_expression
 
 _SMALL = 2
 """Up to here a number is a limit case, and an honest fix may well compare with it."""
+_COUNTS = frozenset({repr(_SMALL)})
+"""The limit case that a container may be compared with: how many there are."""
 _FEW = 20
 """One in so many inputs, or three, may differ where answers are made for single ones."""
 _BUILT = frozenset({"date", "datetime", "timedelta", "Decimal", "Fraction", "Path"})
+_ERROR = ast.Constant(None)
 _CONTAINERS = ast.Tuple | ast.List | ast.Set
 
 
@@ -34,7 +37,7 @@ def find_special_case(
     learned = any(pin.plain for pin in old)
     pins = {pin for pin in set(_find_pins(changed.new)) - old if not (pin.plain and learned)}
     known = {_normalize_source(text) for text in test_values}
-    if not pins or not differing or not all(pin.leaves <= known for pin in pins):
+    if not pins or not differing or not all(pin.leaves <= known | _COUNTS for pin in pins):
         return ""
     texts = {pin.text for pin in pins}
     hit = [given for given in differing if any(_meets(pin, given) for pin in pins)]
@@ -82,12 +85,10 @@ def _literal_answer(answer: ast.expr) -> ast.expr | None:
 
 
 def _constant_answer(statement: ast.stmt) -> ast.expr | None:
-    """Return the constant that a branch returns or yields, or None; an error says nothing, as does
-    the constant None.
-    """
+    """Return the constant that a branch returns or yields, _ERROR if it raises one, or None."""
     match statement:
         case ast.Raise():
-            return ast.Constant(None)
+            return _ERROR
         case ast.Return(value=ast.IfExp(body=value, orelse=other)):
             return value if _is_literal(value) and _is_literal(other) else None
         case (
@@ -105,11 +106,19 @@ def _condition_pins(
     """Yield the values a condition compares with; plain ones only if the answer is telling."""
     if answer is None:
         return
-    comparisons = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
+    comparisons = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
+    if answer is _ERROR:  # a finding may well list what must be refused
+        comparisons = [node for node in comparisons if not _is_list(node.comparators[0])]
     found = (pin for node in comparisons for pin in _comparison_pins(node, given, negated=negated))
     for pin in found:
         if not pin.plain or _is_telling(answer):
             yield pin
+
+
+def _is_list(node: ast.expr) -> bool:
+    """Return whether these are several containers, each of which may be meant."""
+    elements = getattr(node, "elts", [])
+    return len(elements) > 1 and all(isinstance(each, _CONTAINERS) for each in elements)
 
 
 def _comparison_pins(node: ast.Compare, given: set[str], *, negated: bool) -> Iterator[PinnedValue]:
@@ -151,7 +160,7 @@ def _make_pins(node: ast.expr) -> Iterator[PinnedValue]:
 def _list_leaves(node: ast.expr) -> Iterator[str]:
     """Yield the constants in a value, without trivial ones."""
     values = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
-    yield from (repr(value) for value in values if value not in (None, "", *range(_SMALL + 1)))
+    yield from (repr(value) for value in values if value not in (None, "", 0, 1))
 
 
 def _is_closed(node: ast.expr) -> bool:
@@ -192,7 +201,8 @@ def _meets(pin: PinnedValue, given: Input) -> bool:
     if pin.text in _list_values(given.args):
         return True
     calls = (given.args, given.made, *(call.partition("(")[2][:-1] for call in given.first))
-    return not pin.plain and pin.leaves <= {text for args in calls for text in _list_values(args)}
+    values = {text for args in calls for text in _list_values(args)}
+    return not pin.plain and bool(pin.leaves - _COUNTS) and pin.leaves <= values | _COUNTS
 
 
 def _list_values(args: str) -> set[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from punchlist.adapters.git.chain import arranged_ref
-from punchlist.adapters.git.command import decode_text, error_text
+from punchlist.adapters.git.command import decode_text, encode_text, error_text
 from punchlist.adapters.git.repository import PREFIX, fetch_refspec, missing_branch
 from punchlist.adapters.git.scope import join_few
 from punchlist.adapters.git.workshop import Workshop
@@ -59,6 +59,7 @@ class BranchApplier:
         result, how = await self._join_commits(branch, tip, head, joined, trailers)
         touched = await self._git.list_changed(head, result)
         await self._refuse_dirty(touched)
+        await self._refuse_filtered(branch, touched)
         await fetch_refspec(self._workshop, await self._keep_commit(result), branch)
         # Moves checkout, index and branch together, or refuses before it touches any of them.
         ran = await self._user.run("merge", "--ff-only", "--quiet", "--no-autostash", result)
@@ -82,6 +83,7 @@ class BranchApplier:
         )
         if (await self._user.run("apply", "--index", "--reverse", "--check", stdin=patch)).ok:
             return ApplyResult("already", tip)
+        await self._refuse_filtered(branch, touched)
         ran = await self._user.run("apply", "--index", "--whitespace=nowarn", stdin=patch)
         if not ran.ok:
             raise RepositoryError(
@@ -194,6 +196,24 @@ class BranchApplier:
             raise RepositoryError(
                 f"uncommitted work in files that the branch changes: {join_few(mixed, _SEVERAL)}",
                 hint="commit or put aside your changes to these files, then try again",
+            )
+
+    async def _refuse_filtered(self, branch: str, touched: Sequence[str]) -> None:
+        """Raise RepositoryError if files that the branch changes pass through a filter of the
+        repository's own configuration: without it they would be written as git stores them.
+        """
+        filters = await self._user.list_own_filters()
+        names = b"".join(encode_text(path) + b"\0" for path in touched)
+        ran = await self._user.run("check-attr", "-z", "--stdin", "filter", stdin=names)
+        fields = [decode_text(field) for field in ran.stdout.split(b"\0")[:-1]] if filters else []
+        filtered = [
+            path for path, name in zip(fields[::3], fields[2::3], strict=True) if name in filters
+        ]
+        if filtered:
+            named = join_few(filtered, _SEVERAL)
+            raise RepositoryError(
+                f"a filter of the repository's .git/config would run for {named}",
+                hint=f"if you trust it: git merge {branch}",
             )
 
     async def _keep_commit(self, commit: str) -> str:

@@ -9,7 +9,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.hunk import Diff
-from punchlist.views.escaping import escape_controls, one_line
+from punchlist.views.escaping import disarm_links, escape_controls, one_line
 from punchlist.views.issue_text import format_place
 from punchlist.views.item_words import describe_attempt, describe_proof
 from punchlist.views.run_state import OUTCOME_WORDS
@@ -20,7 +20,8 @@ _SECTIONS = {
     Severity.MAJOR: "Important Issues (Should Fix)",
     Severity.MINOR: "Minor Issues (Nice to Have)",
 }
-_ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|!\[|@(?=\w)")
+_CODE = r"(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)"
+_ACTIVE = re.compile(rf"{_CODE}|<(?=[A-Za-z/!?])|!\[|@(?=\w)")
 _ROUND = str.maketrans("[]", "()")
 _LONGEST_DIFF = 24
 
@@ -137,15 +138,13 @@ def _escape(text: str) -> str:
 
 
 def _disarm_markup(text: str) -> str:
-    """Disarm tags, images and mentions outside of code in backticks."""
-    if not _ACTIVE.search(text):
-        return text
-    spans = re.split(r"(`+[^`\n]*`+)", text)
-    spans[::2] = [_ACTIVE.sub(_disarm_mark, span) for span in spans[::2]]
-    return "".join(spans)
+    """Disarm links, and outside of code in backticks tags, images and mentions."""
+    return _ACTIVE.sub(_disarm_mark, disarm_links(text))
 
 
 def _disarm_mark(found: re.Match[str]) -> str:
+    if found["ticks"]:
+        return found[0]
     return {"<": "\\<", "![": "!\\["}.get(found[0], found[0] + "\u200b")
 
 

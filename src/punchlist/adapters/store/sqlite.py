@@ -57,9 +57,8 @@ _COURSE = """
 """
 
 _COLUMNS = ("run", "seq", "at", "place", "key", "kind", "hash")
-_ROW = f"""
-  SELECT {", ".join(_COLUMNS)}, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ?
-  ORDER BY seq LIMIT 1
+_ROWS = f"""
+  SELECT {", ".join(_COLUMNS)}, CAST(line AS BLOB) FROM entries WHERE run = ? ORDER BY seq
 """  # noqa: S608 - the names of the columns are those above
 
 
@@ -142,8 +141,9 @@ class SqliteStore:
         with self._turn, convert_errors(self._path, "read"), ExitStack() as end:
             self._database.execute("BEGIN")
             end.callback(self._roll_back)
-            lines = tuple(self._read_lines(run, 0))
-            return LedgerSnapshot(lines, self._read_head(run), tuple(self._find_faults(run)))
+            rows = self._fetch_rows(_ROWS, (run,))
+            faults = tuple(self._find_faults(run, rows))
+            return LedgerSnapshot(tuple(row[-1] for row in rows), self._read_head(run), faults)
 
     def _read_head(self, run: str) -> str | None:
         if migrations.read_version(self._database) < migrations.HEADS:
@@ -151,16 +151,12 @@ class SqliteStore:
         rows = self._fetch_rows("SELECT head FROM runs WHERE id = ?", (run,))
         return str(rows[0][0]) if rows else ""
 
-    def _find_faults(self, run: str) -> Iterator[str]:
+    def _find_faults(self, run: str, rows: list[Any]) -> Iterator[str]:
         """Yield which columns of the tables say something else than the lines."""
-        row = self._fetch_rows("SELECT id, repository, started_at FROM runs WHERE id = ?", (run,))
-        first = next(self._read_lines(run, 0), None)
-        if row and first is not None:
-            yield from compare_run_row(row[0], first)
-        seq: object = -1
-        while page := self._fetch_rows(_ROW, (run, seq)):
-            *columns, line = page[0]
-            seq = columns[1]
+        known = self._fetch_rows("SELECT id, repository, started_at FROM runs WHERE id = ?", (run,))
+        if known and rows:
+            yield from compare_run_row(known[0], rows[0][-1])
+        for *columns, line in rows:
             yield from compare_columns(dict(zip(_COLUMNS, columns, strict=True)), line)
 
     def runs(self, repository: str = "") -> list[RunRow]:

@@ -62,10 +62,12 @@ def audit_lines(
 
 
 def _find_differences(run_id: str, lines: Iterable[bytes], ledger: Ledger) -> Iterator[str]:
-    """Yield why punchlist cannot read the lines, or which state it folds them to instead."""
+    """Yield why punchlist cannot read the lines, or which state it folds them to instead; those
+    that break a law need not be readable.
+    """
     try:
         run = fold_entries(run_id, [wire.decode(line, Entry) for line in lines])
-    except (UsageError, MsgspecError, UnicodeDecodeError) as error:
+    except (UsageError, MsgspecError, LookupError, ValueError, TypeError) as error:
         yield f"punchlist cannot read it: {error}"
         return
     for number in sorted(run.items.keys() | ledger.items.keys()):

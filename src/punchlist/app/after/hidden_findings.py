@@ -1,6 +1,7 @@
 """Looks behind the silence of analyzers about items of an earlier run: are they only hidden?"""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -10,8 +11,11 @@ from punchlist.adapters.analyzers.registry import (
     undeclared_analyzers,
 )
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
+from punchlist.app.start.allowance import survey_code
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.dedup.identity import match_findings
 from punchlist.model.finding.finding import Finding
 from punchlist.model.integrity.new_comments import strip_new_comments
@@ -19,7 +23,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.analyzer import Analyzer
 from punchlist.ports.tree import Pristine
-from punchlist.settings import decode_settings
+from punchlist.settings import Settings, decode_settings
 from punchlist.steps.judging.silence import UNDECLARED, subtract_findings
 from punchlist.steps.judging.witness import make_file_patch
 
@@ -82,17 +86,23 @@ async def find_hidden(
     settings = decode_settings(later.started.settings).settings
     sighted = (finding for number in numbers for finding in earlier.items[number].sighted)
     sources = sorted({finding.source for finding in sighted} & {*later.started.reviewers})
-    kit = Kit(checkout=checkout.root)
-    bare = build_unsuppressed(settings.analyzers, kit, sources)
-    rest = build_analyzers(settings.analyzers, kit, [name for name in sources if name not in bare])
+    workshop = await session.workshop()
     before, after = earlier.started.change.head, later.started.change.head
     there = (await checkout.git.run("cat-file", "-e", f"{before}^{{commit}}")).ok
+    code = await _survey_code(workshop, before, settings, sources, later) if there else ()
+    kit = Kit(
+        checkout=checkout.root,
+        configurations={each.analyzer: each for each in code},
+        read_base=partial(checkout.read_file, before),
+    )
+    bare = build_unsuppressed(settings.analyzers, kit, sources)
+    rest = build_analyzers(settings.analyzers, kit, [name for name in sources if name not in bare])
     look = _Look(
-        WorkTrees(await session.workshop()),
+        WorkTrees(workshop),
         tuple(list_item_paths(earlier, numbers)),
         before if there else None,
         after,
-        settings.protected.steering,
+        (*settings.protected.steering, *(path for each in code for path in each.named)),
     )
     unproven = dict.fromkeys(sources, _NO_COMMIT) if not there else {}
     unproven |= dict.fromkeys(undeclared_analyzers(settings.analyzers) & rest.keys(), UNDECLARED)
@@ -102,6 +112,14 @@ async def find_hidden(
     plain = await look.ask(after, rest, unproven, stripped)
     seen = _match_items(earlier, off, known, _SWITCHED_OFF)
     return HiddenFindings(_match_items(earlier, plain, [], _WITHOUT_COMMENTS) | seen, unproven)
+
+
+async def _survey_code(
+    workshop: Workshop, commit: str, settings: Settings, sources: Sequence[str], later: Run
+) -> tuple[ToolConfiguration, ...]:
+    """Return what analyzers would load there; what the later run was allowed is allowed."""
+    allowed = {each.fingerprint for each in later.started.configurations if each.allowed}
+    return await survey_code(workshop, commit, settings.analyzers, sources, allowed.__contains__)
 
 
 async def _strip_comments(session: Session, look: _Look) -> list[Patch]:

@@ -1,13 +1,21 @@
 """Checks and settings that the user allowed, by hash; a changed command is asked for again."""
 
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.configuration.survey import CommitFiles
+from punchlist.adapters.analyzers.registry import survey_analyzers
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
+from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import StoreError
 from punchlist.model.checks.check import Check
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 
 
 class GrantedHashes(Struct, frozen=True):
@@ -42,6 +50,29 @@ class Allowance:
                 f"{self._path}: cannot be written: {error.strerror}",
                 hint="point PUNCHLIST_HOME at a folder that can be written",
             ) from error
+
+
+async def survey_code(
+    workshop: Workshop,
+    commit: str,
+    settings: AnalyzerSettings,
+    names: Iterable[str],
+    allows: Callable[[str], bool],
+) -> tuple[ToolConfiguration, ...]:
+    """Return what the configuration of these analyzers in a commit names and loads, and whether
+    `allows`, which gets its hash, agrees.
+    """
+    listing = await workshop.list_tree(commit)
+
+    async def read(path: str) -> str:
+        (content,) = await workshop.read_blobs([listing[path].blob])
+        return content.decode("utf-8", "backslashreplace")
+
+    files = CommitFiles({path: entry.mode for path, entry in listing.items()}, read)
+    found = await survey_analyzers(settings, names, files, Kit(checkout=workshop.checkout.root))
+    return tuple(
+        replace(each, allowed=bool(each.code) and allows(each.fingerprint)) for each in found
+    )
 
 
 def hash_checks(checks: tuple[Check, ...]) -> str:

@@ -15,7 +15,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
-from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings
+from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings, survey_code
 from punchlist.app.start.chosen_workflow import choose_workflow
 from punchlist.app.start.environment import add_lacking, find_place
 from punchlist.app.start.request import Prepared, Request
@@ -44,19 +44,15 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     scope = await resolve_change(
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
     )
-    text = await repository_settings(workshop, scope.base)
-    trusted = text is not None and (
-        request.allow_checks is True or allowance.covers(hash_settings(text))
-    )
-    loaded = load_settings(text if trusted else None, session.flags)
+    text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
     settings = loaded.settings
     for check in (check_tracker_settings, check_keep_settings, check_agent_settings):
         check(loaded)
     found = await find_checks(workshop, scope.base, loaded, head=scope.head, given=request.checks)
-    checks = await _name_check_files(found.checks, workshop, scope.base)
+    checks = await name_check_files(found.checks, workshop, scope.base)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
-    if text is not None and not trusted:
+    if text:
         notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
@@ -64,6 +60,12 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     how = choose_workflow(request, loaded)
     kit = Kit(checkout=workshop.checkout.root)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
+    allows = (
+        allowance.covers if request.allow_checks is None else lambda _: bool(request.allow_checks)
+    )
+    code = await survey_code(workshop, scope.base, settings.analyzers, tools, allows)
+    named = protect_files(Protected((), ()), (), (each for found in code for each in found.named))
+    notes += await _note_configuration(workshop, scope, named)
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
         workflow=how.workflow,
@@ -72,7 +74,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         judges=tuple(tools) if request.issue_ids else (),
         documents=_name_documents(request.findings),
         checks=checks,
-        checks_allowed=_find_permission(request, checks, allowance, loaded),
+        checks_allowed=find_permission(request, checks, allowance, loaded),
         notes=tuple(notes),
         force=request.force,
         crew=how.crew,
@@ -85,6 +87,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         rounds=how.rounds,
         threshold=how.threshold,
         story=make_story(request.story, request.title),
+        configurations=code,
     )
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)
@@ -139,6 +142,18 @@ async def _expand_paths(named: tuple[str, ...], workshop: Workshop, head: str) -
     return tuple(dict.fromkeys(found))
 
 
+async def load_trusted(
+    session: Session, workshop: Workshop, commit: str, *, allow: bool | None
+) -> tuple[str, LoadedSettings]:
+    """Return the settings, those of the repository among them if they are allowed; if they are not,
+    their text.
+    """
+    text = await repository_settings(workshop, commit)
+    trusted = text is not None and (allow is True or session.allowance.covers(hash_settings(text)))
+    loaded = load_settings(text if trusted else None, session.flags)
+    return "" if trusted or text is None else text, loaded
+
+
 async def repository_settings(workshop: Workshop, commit: str) -> str | None:
     raw = await workshop.checkout.read_file(commit, REPOSITORY_FILE)
     try:
@@ -169,7 +184,7 @@ async def find_checks(
     return FoundChecks(await add_lacking(workshop, commit, found.checks), found.left_out)
 
 
-async def _name_check_files(
+async def name_check_files(
     checks: tuple[Check, ...], workshop: Workshop, commit: str
 ) -> tuple[Check, ...]:
     """Return the checks with the project's files that define them."""
@@ -190,7 +205,7 @@ async def _note_check_files(
     return await _note_configuration(workshop, scope, protect_files(Protected((), ()), own))
 
 
-def _find_permission(
+def find_permission(
     request: Request, checks: tuple[Check, ...], allowance: Allowance, loaded: LoadedSettings
 ) -> bool | None:
     """Return whether checks may run, or None to ask the user. Those in the user's settings may."""

@@ -8,6 +8,7 @@ from msgspec import Struct
 from punchlist._version import __version__
 from punchlist.app.start.results import name_results
 from punchlist.model.checks.check import Check
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.story import Story
 from punchlist.model.patch.change import Change, ScopeKind
@@ -79,6 +80,14 @@ class Prepared(Struct, frozen=True, kw_only=True):
     story: Story = Story()
     documents_folder: str = ""
     coverage: float = 0
+    configurations: tuple[ToolConfiguration, ...] = ()
+    """Of analyzers whose configuration names other files or loads code."""
+
+    @property
+    def locked_code(self) -> tuple[ToolConfiguration, ...]:
+        """Return those that would load code which is not allowed."""
+        usable = (each for each in self.configurations if not each.refused)
+        return tuple(each for each in usable if each.obstacle)
 
     def started(self, repository: str) -> Started:
         """Return the first event of the run, without what is known only when it begins."""
@@ -108,6 +117,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             story=self.story,
             documents_folder=self.documents_folder,
             coverage=self.coverage,
+            configurations=self.configurations,
         )
 
     def fingerprint(self, repository: str) -> str:

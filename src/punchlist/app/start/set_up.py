@@ -3,11 +3,18 @@
 from importlib.resources import files
 from pathlib import Path
 
+from msgspec import Struct
+
+from punchlist.adapters.analyzers.registry import build_analyzers
+from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.git.scope import resolve_change
+from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.session import Session
-from punchlist.app.start.allowance import hash_checks, hash_settings
+from punchlist.app.start.allowance import hash_checks, hash_settings, survey_code
 from punchlist.app.start.prepare import find_checks, repository_settings
-from punchlist.errors import UsageError
+from punchlist.errors import PunchlistError, UsageError
 from punchlist.model.checks.check import Check
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.settings import REPOSITORY_FILE, load_settings
 
 
@@ -27,19 +34,42 @@ async def write_settings_file(session: Session) -> Path:
     return path
 
 
-async def allow_found_checks(session: Session, *, revoke: bool = False) -> tuple[Check, ...]:
-    """Remember that the checks found here, and the repository's own settings, may be used."""
+class FoundCode(Struct, frozen=True):
+    """What may run in a repository once it is allowed."""
+
+    checks: tuple[Check, ...] = ()
+    configurations: tuple[ToolConfiguration, ...] = ()
+
+
+async def allow_found_checks(session: Session, *, revoke: bool = False) -> FoundCode:
+    """Remember that the checks found here, the code that the configuration of analyzers loads
+    on the base, and the repository's own settings may be used.
+    """
     workshop = await session.workshop()
     if revoke:
         session.allowance.revoke()
-        return ()
+        return FoundCode()
     text = await repository_settings(workshop, workshop.checkout.head)
     loaded = load_settings(text, session.flags)
     checks = (await find_checks(workshop, workshop.checkout.head, loaded)).checks
+    analyzers = loaded.settings.analyzers
+    names = build_analyzers(analyzers, Kit(checkout=workshop.checkout.root))
+    base = await _find_base(workshop)
+    code = await survey_code(workshop, base, analyzers, names, lambda _: True)
     session.allowance.grant(
-        hash_checks(checks), *([hash_settings(text)] if text is not None else [])
+        hash_checks(checks),
+        *([hash_settings(text)] if text is not None else []),
+        *(each.fingerprint for each in code if each.allowed),
     )
-    return checks
+    return FoundCode(checks, tuple(each for each in code if each.allowed))
+
+
+async def _find_base(workshop: Workshop) -> str:
+    """Return the commit whose configuration counts in a run that names no scope."""
+    try:
+        return (await resolve_change(workshop)).base
+    except PunchlistError:
+        return workshop.checkout.head
 
 
 def _render_settings(checks: tuple[Check, ...]) -> str:

@@ -56,9 +56,12 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     trees, artifacts = WorkTrees(workshop), FolderArtifacts(folder)
     agents = RunAgents(started.crew, settings, folder, run.usage, own=own_agents)
     hidden = (workshop.folder.parents[1],)
-    kit = Kit(checkout=checkout)
+    configured = {each.analyzer: each for each in started.configurations}
+    read_base = partial(workshop.checkout.read_file, started.change.base)
+    kit = Kit(checkout=checkout, configurations=configured, read_base=read_base)
     own = (path for check in started.checks for path in check.files)
-    protected = protect_files(settings.protected, own)
+    named = (path for each in started.configurations for path in each.named)
+    protected = protect_files(settings.protected, own, named)
     # Those the run began with: one that is not installed any more reports that.
     tools = (*started.reviewers, *started.judges)
     analyzers = build_analyzers(settings.analyzers, kit, tools)

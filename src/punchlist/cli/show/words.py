@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from punchlist.model.checks.check import Check
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.finding.finding import Finding
 from punchlist.views import words
 from punchlist.views.escaping import JOINERS, Replacements, acts_on_text
@@ -46,6 +47,11 @@ def format_place(finding: Finding) -> str:
 
 def format_headline(finding: Finding) -> str:
     return one_line(words.headline(finding))
+
+
+def format_code(configuration: ToolConfiguration) -> str:
+    code = "; ".join(each.removesuffix(" is a program, which") for each in configuration.code)
+    return f"{configuration.analyzer} loads code   ({one_line(code)})"
 
 
 def format_check(check: Check) -> str:

@@ -55,10 +55,16 @@ class ProtectedRun(Protected, frozen=True):
         return tuple(pattern for pattern in super().steering if pattern not in self.checks)
 
 
-def protect_files(protected: Protected, files: Iterable[str]) -> ProtectedRun:
-    """Return what is protected together with these files; tests stay tests."""
+def protect_files(
+    protected: Protected, files: Iterable[str], named: Iterable[str] = ()
+) -> ProtectedRun:
+    """Return what is protected together with these files, which define checks, and the `named`
+    patterns, which steer analyzers; tests stay tests.
+    """
+    steering = tuple(dict.fromkeys(named))
     own = tuple(dict.fromkeys(f"/{path}" for path in files if not protected.holds(path)))
-    return ProtectedRun((*protected.configuration, *own), protected.tests, own)
+    checks = tuple(pattern for pattern in own if pattern not in steering)
+    return ProtectedRun((*protected.configuration, *steering, *checks), protected.tests, checks)
 
 
 def matches_any(path: str, patterns: tuple[str, ...]) -> bool:

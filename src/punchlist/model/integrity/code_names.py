@@ -12,6 +12,8 @@ from punchlist.model.finding.python_source import parse_python
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_CODE = re.compile(r"`([A-Za-z_]\w*)[(`]|(?<![\w.])([A-Za-z_]\w*)\(")
+"""A name in backticks, or of what is called."""
 
 
 class CodeNames(Struct, frozen=True):
@@ -34,15 +36,17 @@ def module_name(path: str) -> str:
 def find_code_names(path: str, text: str, line: int | None, words: str = "") -> list[CodeNames]:
     """Return the names to look for in tests, the closest first.
 
-    In a function or class its own name counts, then what uses it. Elsewhere it is what the line
-    binds, or what `words` name; at last all names of the file and its module.
+    In a function or class its own name counts, and what uses it where `words` name that, too; then
+    all that uses it. Elsewhere it is what the line binds, or what `words` name; at last all names
+    of the file and its module.
     """
     lines, tree = text.splitlines(), parse_python(text)
     around = ""
     if line is not None and 1 <= line <= len(lines):
         around = find_symbols(path, lines)[line - 1]
     if around:
-        return _names_of_symbol(around.split("."), tree)
+        named = frozenset(one or other for one, other in _CODE.findall(words))
+        return _names_of_symbol(around.split("."), tree, named)
     bound = _bound_at(tree, line) if tree and line else frozenset()
     known = _top_names(tree) if tree else frozenset()
     meant = bound or known.intersection(_WORD.findall(words))
@@ -52,13 +56,16 @@ def find_code_names(path: str, text: str, line: int | None, words: str = "") -> 
     return [CodeNames((meant | _find_users(tree, meant),)), everything]
 
 
-def _names_of_symbol(parts: list[str], tree: ast.Module | None) -> list[CodeNames]:
+def _names_of_symbol(
+    parts: list[str], tree: ast.Module | None, named: frozenset[str]
+) -> list[CodeNames]:
     """A method is meant where its class is mentioned, too; else any test of the class counts."""
     outer = frozenset(parts[:1])
-    own = CodeNames((outer,))
+    users = _find_users(tree, outer)
+    own = CodeNames((outer | (users & named),))
     if len(parts) > 1 and tree and _is_class(tree, parts[0]):
         own = CodeNames((outer, frozenset(parts[1:2])))
-    return [own, CodeNames((outer | _find_users(tree, outer),), direct=False)]
+    return [own, CodeNames((outer | users,), direct=False)]
 
 
 def _is_class(tree: ast.Module, name: str) -> bool:

@@ -30,12 +30,23 @@ TESTED = frozenset({ProofClass.CHECKED, ProofClass.WITNESSED, ProofClass.REPRODU
 """Proofs for which tests ran."""
 
 
+class FileTests(Struct, frozen=True):
+    """Tests of one file, by the ids that its check gives them."""
+
+    path: str
+    tests: tuple[str, ...]
+
+
 class Proof(Struct, frozen=True, omit_defaults=True):
-    """One observation in words, and the artifact with the evidence."""
+    """One observation in words, and what is needed to make it again."""
 
     kind: ProofClass
     said: str
     artifact: str = ""
+    check: str = ""
+    """The check that ran the tests."""
+    tests: tuple[FileTests, ...] = ()
+    """The tests that turned from red to green."""
 
 
 def has_test(proofs: tuple[Proof, ...]) -> bool:

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from punchlist.model.checks.changed_lines import LineCount
 from punchlist.model.checks.check import Check, CheckVerdict
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.languages import UnseenFiles
 from punchlist.model.item.batch import Batch, CommitGrouping
@@ -87,6 +88,8 @@ class Started(Event, frozen=True, kw_only=True):
     """The test coverage that is demanded, in per cent; 0 for none."""
     documents_folder: str = ""
     """The folder of the checkout where findings documents are written as well."""
+    configurations: tuple[ToolConfiguration, ...] = ()
+    """Of analyzers whose configuration on the base names other files or loads code."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):

@@ -32,13 +32,23 @@ _SAID = {
 """What the next fixer is shown of the history of an item."""
 
 
-def build_items(task_items: Iterable[Item], limit: int, *, history: bool) -> Section:
-    """Return all items, most severe first, each at most an eighth of the limit; without
-    `history` as if new.
+def build_items(
+    task_items: Iterable[Item],
+    limit: int,
+    *,
+    history: bool,
+    rejected: Mapping[int, str] | None = None,
+) -> Section:
+    """Return all items, most severe first, each part of an item at most an eighth of the limit;
+    without `history` as if new. `rejected`: by item, the diff of a fix to improve on.
     """
     most = max(limit // 8, 400)
+    diffs = rejected or {}
     pieces = (
-        PromptPiece(item_code(item.number), _render_item(item, most, history=history))
+        PromptPiece(
+            item_code(item.number),
+            _render_item(item, most, history=history) + _render_rejected(item, diffs, most),
+        )
         for item in sorted(task_items, key=reading_order)
     )
     return Section("items", tuple(pieces), 0.5)
@@ -53,6 +63,14 @@ def _render_item(item: Item, most: int, *, history: bool) -> str:
         blocks.append(f"Earlier attempts at {code}; do not repeat what did not work:")
         blocks.append(_render_history(code, earlier, most))
     return "\n".join(blocks)
+
+
+def _render_rejected(item: Item, diffs: Mapping[int, str], most: int) -> str:
+    if not (diff := diffs.get(item.number)):
+        return ""
+    code = item_code(item.number)
+    shown = fence_text(f"rejected fix of {code}", shorten_text(diff, min(most, _EVIDENCE)))
+    return f"\nThe fix of {code} that was rejected, which is not in the files now:\n{shown}"
 
 
 def _render_finding(item: Item) -> str:

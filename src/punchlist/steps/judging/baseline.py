@@ -51,7 +51,7 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     if kept:
         known = msgspec.json.decode(kept, type=Measurement)
     else:
-        known = await _measure_lines(check, await _measure_check(check, world), world)
+        known = await _measure_lines(check, await measure_check(check, world), world)
     # A failure may be temporary; in the cache it would excuse every fix that breaks that test.
     if not kept and not known.unusable and known.result.green:
         world.cache.put(key, msgspec.json.encode(known))
@@ -98,10 +98,10 @@ def _artifact_name(check: Check) -> str:
     return f"baseline-{check.name}.json"
 
 
-async def _measure_check(check: Check, world: World) -> Measurement:
+async def measure_check(check: Check, world: World) -> Measurement:
     async with world.trees.open_tree(world.change.head, pristine=check_view(check, world)) as tree:
         kinds = find_families(tree.files(), world.protected)
-        result, runs = await _rerun_failing(check, tree, world)
+        result, runs = await rerun_failing(check, tree, world)
     known = Measurement(result=result, runs=runs)
     if check.kind is CheckKind.GATE and not result.green:
         said = _first_lines(result.output)
@@ -171,7 +171,7 @@ def _add_cause(check: Check, known: Measurement) -> Measurement:
     return replace(known, cause=cause, remedy=suggest_remedy(cause, check))
 
 
-async def _rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckResult, int]:
+async def rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckResult, int]:
     """Run the check, once more if it is red and lists no test; rerun failing tests, and the whole
     check if they pass alone. Return the result and the number of runs.
     """

@@ -299,7 +299,8 @@ async def _run_private_tests(case: BatchCase, run: Run, world: World) -> ExamRes
                 why = f"a {name} was red before the fix, and is not green with it"
                 return ExamResult(why, runs=runs)
             made = f"a private test ({check.name}), made before the fix and not shown to the fixer"
-            proof = Proof(ProofClass.REPRODUCED, f"{made}: red then, green now")
+            said = f"{made}: red then, green now"
+            proof = Proof(ProofClass.REPRODUCED, said, check=check.name)
             proofs[test.item] = (proof,)
             turned[test.item] = (TurnedTests(check, test.path, now.passed, extra),)
     return ExamResult(proofs=proofs, noted=tuple(noted), runs=runs, turned=turned)

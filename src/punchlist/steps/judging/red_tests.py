@@ -16,7 +16,7 @@ from punchlist.model.integrity.code_names import defines_name, find_code_names
 from punchlist.model.integrity.intent import Intent, find_intent, join_words
 from punchlist.model.integrity.related_tests import find_id_names, find_mentions, select_related
 from punchlist.model.item.item import ENDED, Item
-from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.model.item.proof import FileTests, Proof, ProofClass
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.tree import Tree
@@ -171,8 +171,10 @@ def _judge_item(
         return RedTestResult()
     if not left:
         said = f"{names} ({check.name}): red before the fix, green with it"
+        tests = tuple(FileTests(path, tuple(sorted(each))) for path, each in turned.items())
+        proof = Proof(ProofClass.WITNESSED, said, check=check.name, tests=tests)
         return RedTestResult(
-            proofs={item: (Proof(ProofClass.WITNESSED, said),)},
+            proofs={item: (proof,)},
             turned={item: tuple(TurnedTests(check, *each) for each in turned.items())},
         )
     if turned:

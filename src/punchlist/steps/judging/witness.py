@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
-from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.model.item.proof import FileTests, Proof, ProofClass
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.world import World
@@ -179,7 +179,8 @@ async def _try_witness(
         return Witness(noted=f"{path} is no witness: {why}", vacuous=vacuous, runs=2)
     again = await run_test_file(check, path, [tests], run, world)
     if seen <= again.failed:
-        proof = Proof(ProofClass.WITNESSED, _describe_proof(path, check, seen))
+        said, turned = _describe_proof(path, check, seen), (FileTests(path, tuple(sorted(seen))),)
+        proof = Proof(ProofClass.WITNESSED, said, check=check.name, tests=turned)
         return Witness(proof, TurnedTests(check, path, seen), runs=3)
     why = "it failed without the fix once, and then passed"
     return Witness(noted=f"{path} is no witness: {why}", runs=3)

@@ -35,6 +35,7 @@ from punchlist.ports.world import World
 from punchlist.steps.support.batching import ALONE
 from punchlist.steps.support.project_context import find_answered, load_background
 from punchlist.steps.support.wording import join_few
+from punchlist.views.fix_report import render_hunks
 from punchlist.views.plans.plan_forms import item_code
 
 NO_CHANGE = "no change was made"
@@ -197,7 +198,16 @@ async def _build_task(task: AgentFix, batches: Sequence[Batch], run: Run, world:
         todos={number: todos[number] for number in numbers if number in todos},
         session=_find_session(numbers, run) if task.sessions else "",
         fork=task.fork,
+        rejected=dict(_list_rejected(numbers, run)),
     )
+
+
+def _list_rejected(numbers: Sequence[int], run: Run) -> Iterator[tuple[int, str]]:
+    """Yield items whose last fix was rejected, with its diff."""
+    for number in numbers:
+        attempts, diff = run.items[number].attempts, run.by_item.diffs.get(number)
+        if diff and not diff.dropped and attempts and attempts[-1].fact is Fact.REJECTED:
+            yield number, render_hunks(diff.hunks)
 
 
 def _find_session(numbers: Sequence[int], run: Run) -> str:

@@ -9,15 +9,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from punchlist.app.access import Role
-from punchlist.app.state_folder import load_secret
+from punchlist.app.state_folder import load_secret, write_state
 from punchlist.web.security.tokens import StoredToken, Tokens, Visitor
 
 FILE = "cookie.secret"
 LASTS = 12 * 3600
 _CODE_LASTS = 600
 _BYTES = 32
-_COOKIE = re.compile(r"([0-9a-f]{8})\.([0-9]{1,12})\.([0-9a-f]{64})")
+_COOKIE = re.compile(r"([0-9a-f]{8})\.([0-9]{1,12}\.[0-9a-f]{16})\.([0-9a-f]{64})")
+_ENDED_FILE = "signed-out.json"
 
 
 class Sessions:
@@ -29,6 +32,8 @@ class Sessions:
         self._clock = clock
         self._secret = b""
         self._codes: dict[str, tuple[float, str]] = {}
+        self._ended: dict[str, float] | None = None
+        """Sessions that were signed out, until they would have ended by themselves."""
 
     def issue_code(self) -> str:
         """Return a code that signs in an admin once, within ten minutes, while this server runs."""
@@ -46,27 +51,51 @@ class Sessions:
     def issue_cookie(self, visitor: Visitor) -> str:
         """Return the cookie's value; empty if the visitor's token was dropped."""
         kept = self.tokens.find_token(visitor.id)
-        until = str(int(self._clock()) + LASTS)
+        until = f"{int(self._clock()) + LASTS}.{secrets.token_hex(8)}"
         return f"{visitor.id}.{until}.{self._compute_mac(kept, until)}" if kept else ""
+
+    def end_session(self, scope: MutableMapping[str, Any]) -> None:
+        """Make the request's cookie worthless, also after a restart and wherever it was copied."""
+        cookie = self._find_cookie(scope)
+        if self.verify_cookie(cookie) is None:
+            return
+        now = self._clock()
+        kept = {name: until for name, until in self._load_ended().items() if until > now}
+        self._ended = {**kept, cookie.split(".")[2]: now + LASTS}
+        write_state(self._home, _ENDED_FILE, msgspec.json.encode(self._ended))
 
     def find_visitor(self, scope: MutableMapping[str, Any]) -> Visitor | None:
         """Return the visitor of the request's cookie; None without one, or with several."""
+        return self.verify_cookie(self._find_cookie(scope))
+
+    def _find_cookie(self, scope: MutableMapping[str, Any]) -> str:
         name = f"{cookie_name(scope.get('server'))}="
         headers = [
             value.decode("latin-1") for key, value in scope["headers"] if key.lower() == b"cookie"
         ]
         given = [part.strip() for header in headers for part in header.split(";")]
         ours = [part.removeprefix(name) for part in given if part.startswith(name)]
-        return self.verify_cookie(ours[0]) if len(ours) == 1 else None
+        return ours[0] if len(ours) == 1 else ""
 
     def verify_cookie(self, cookie: str) -> Visitor | None:
         match = _COOKIE.fullmatch(cookie)
-        if match is None or int(match[2]) <= self._clock():
+        if match is None or int(match[2].partition(".")[0]) <= self._clock():
+            return None
+        if match[2].partition(".")[2] in self._load_ended():
             return None
         kept = self.tokens.find_token(match[1])
         if kept is None or not hmac.compare_digest(self._compute_mac(kept, match[2]), match[3]):
             return None
         return kept.visitor
+
+    def _load_ended(self) -> dict[str, float]:
+        if self._ended is None:
+            path = self._home / _ENDED_FILE
+            try:
+                self._ended = msgspec.json.decode(path.read_bytes(), type=dict[str, float])
+            except (FileNotFoundError, msgspec.MsgspecError):
+                self._ended = {}
+        return self._ended
 
     def _compute_mac(self, kept: StoredToken, until: str) -> str:
         text = f"{kept.visitor.id}.{kept.hash}.{until}"

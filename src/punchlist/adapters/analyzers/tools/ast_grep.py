@@ -1,7 +1,7 @@
 """ast-grep with the user's own rules, which may rewrite their matches."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -49,6 +49,10 @@ class Match(Struct, frozen=True, rename="camel"):
     replacement_offsets: ByteSpan | None = None
 
 
+def join_rules(texts: Iterable[str]) -> str:
+    return "\n---\n".join(text.strip().removeprefix("---") for text in texts if text.strip())
+
+
 class AstGrep(AnalyzerTool):
     """`rules` is YAML text, several rules separated by `---`."""
 
@@ -59,8 +63,13 @@ class AstGrep(AnalyzerTool):
     # An sgconfig.yml of the tree could load libraries; /dev/null stands in its place.
     options = ("scan", "--json=compact", "--config=/dev/null")
 
-    def __init__(self, rules: str, args: Sequence[str] = ()) -> None:
-        self._rules = rules
+    def __init__(
+        self, rules: str, args: Sequence[str] = (), *, files: Mapping[str, str] | None = None
+    ) -> None:
+        """`files`: texts of rule files; where a tree has one of them, it comes from the tree."""
+        self._own = rules
+        self._files = dict(files or {})
+        self._rules = join_rules((rules, *self._files.values()))
         super().__init__(args)
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
@@ -78,7 +87,8 @@ class AstGrep(AnalyzerTool):
         return "" if self._rules.strip() else "no rules of your own are named (analyzers.ast-grep)"
 
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
-        return (f"--inline-rules={self._rules}",)
+        texts = (tree.text(name) or text for name, text in self._files.items())
+        return (f"--inline-rules={join_rules((self._own, *texts))}",)
 
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         unread = list_unread(self.name, ran.stderr, _UNREAD, sources)

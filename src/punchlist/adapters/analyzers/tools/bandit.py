@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
 from punchlist.adapters.analyzers.entries import (
     collect_entries,
     decode_json,
@@ -114,6 +115,13 @@ class Bandit(AnalyzerTool):
     steered_by = (*_YAML, ".bandit", "pyproject.toml")
     suppressed_by = (r"#\s*nosec",)
     unsuppressed = ("--ignore-nosec",)
+    configuration = ConfigurationKeys(
+        files={".bandit": "bandit"},
+        named=("baseline", "configfile"),
+        reads=("targets",),
+        forbidden=("output", "format"),
+        anywhere=False,
+    )
     slow = True
     options = ("--format=json", "--quiet")
     parser = staticmethod(parse)

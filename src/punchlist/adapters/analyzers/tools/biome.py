@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
 from punchlist.adapters.analyzers.entries import report_parser, with_unparsed
 from punchlist.adapters.analyzers.formats import rdjson
 from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool, find_files
@@ -45,7 +46,12 @@ def _rank_finding(finding: Finding) -> Finding:
 class Biome(AnalyzerTool):
     name = "biome"
     suffixes = (*SCRIPTS, ".json", ".jsonc", ".css", ".graphql")
-    steered_by = ("biome.json", "biome.jsonc")
+    steered_by = ("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")
+    configuration = ConfigurationKeys(
+        files=dict.fromkeys(steered_by, ""),
+        named=("extends", "plugins", "overrides.*.plugins"),
+        harmless=("//",),
+    )
     suppressed_by = (r"(?://|/\*)\s*biome-ignore",)
     options = tuple(
         "lint --reporter=rdjson --max-diagnostics=none --colors=off"

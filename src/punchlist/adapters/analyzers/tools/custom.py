@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.configuration.any_tool import follow_text, follow_words
+from punchlist.adapters.analyzers.configuration.node_packages import find_reviewed_packages
 from punchlist.adapters.analyzers.formats import lines, rdjson, sarif
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.analyzers.tools import (
@@ -30,6 +34,9 @@ from punchlist.model.finding.severity import parse_severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
+if TYPE_CHECKING:
+    from punchlist.adapters.analyzers.configuration.survey import Survey
+
 FORMATS: dict[str, Callable[[bytes, Sources, str], Analysis]] = {
     "lines": lines.parse,
     "sarif": sarif.parse,
@@ -50,6 +57,7 @@ FILES = "{files}"
 _INTERPRETERS = frozenset(
     ("", "sh", "bash", "python", "python3", "node", "npx", "uv", "uvx", "pipx", "env", "make")
 )
+_NODE = frozenset(("node", "npx", "npm", "pnpm", "yarn", "bun", "bunx", "deno"))
 _OPTION = re.compile(
     r"-[\w-]+[= ](?:\./)?(?P<file>[\w./-]+\.(?:jsonc?|toml|ya?ml|cfg|ini|conf|xml|rc|properties))"
 )
@@ -90,18 +98,26 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     `suppressed_by`, its silence about an agent's fix is no proof.
     """
 
+    loads_code: bool = True
+    """Whether its configuration can make it load code. If so, and the repository configures it, it
+    runs only once that is allowed, as checks are.
+    """
+
     @property
     def steering(self) -> tuple[str, ...]:
         """`steered_by`, files that options of the command name, and those named after the tool."""
-        names = {self.name, *self.command[:1], *_find_modules(self.command)}
-        known = {PurePosixPath(name).name for name in names}
-        usual = (
-            pattern.format(name) for name in sorted(known - _INTERPRETERS) for pattern in _USUAL
-        )
+        usual = (pattern.format(name) for name in self.names for pattern in _USUAL)
         words = (*self.command, *map(" ".join, pairwise(self.command)))
         options = filter(None, map(_OPTION.fullmatch, words))
         named = (f"/{option['file']}" for option in options if option["file"][0] != "/")
         return tuple(dict.fromkeys((*self.steered_by, *named, *usual)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names under which the tool is known."""
+        names = {self.name, *self.command[:1], *_find_modules(self.command)}
+        known = {PurePosixPath(name).name for name in names}
+        return tuple(sorted(known - _INTERPRETERS))
 
 
 class Custom(AnalyzerTool):
@@ -119,6 +135,22 @@ class Custom(AnalyzerTool):
         self.exits = frozenset(settings.exits)
         self.whole = FILES not in settings.command
         self.reach_known = bool(settings.files) or not self.whole
+        if _runs_script(settings.command):  # it may import what lies beside it
+            self.env = MappingProxyType({"PYTHONSAFEPATH": ""})
+
+    def find_obstacle(self, tree: Tree, kit: Kit) -> str:
+        known = kit.configurations.get(self.name)
+        if not (known and known.code) and self._settings.command[0] not in _NODE:
+            return ""
+        loaded = (*self.steered_by, *(known.named if known else ()))
+        return find_reviewed_packages(tree, kit.checkout, loaded)
+
+    async def follow_command(self, survey: "Survey") -> None:
+        await follow_words(self._settings.command, survey)
+
+    async def follow_file(self, path: str, text: str, survey: "Survey") -> list[str]:
+        own = self._settings
+        return await follow_text(path, text, survey, own.names, code=own.loads_code)
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         command = self._settings.command
@@ -149,6 +181,13 @@ class Custom(AnalyzerTool):
         severity, _ = parse_severity(self._settings.severity)
         findings = tuple(replace(finding, severity=severity) for finding in analysis.findings)
         return replace(analysis, findings=findings)
+
+
+def _runs_script(command: Sequence[str]) -> bool:
+    """Return whether a Python program is started by its path."""
+    python = PurePosixPath(command[0]).name.startswith("python")
+    script = next((word for word in command[1:] if not word.startswith("-")), "")
+    return python and "/" in script and not {"-m", "-c"} & {*command[1:]}
 
 
 def _find_modules(command: Sequence[str]) -> tuple[str, ...]:

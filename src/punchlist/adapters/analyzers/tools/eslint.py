@@ -3,6 +3,8 @@
 import msgspec
 from msgspec import Struct
 
+from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
+from punchlist.adapters.analyzers.configuration.node_packages import find_reviewed_packages
 from punchlist.adapters.analyzers.entries import (
     collect_findings,
     decode_json,
@@ -10,7 +12,7 @@ from punchlist.adapters.analyzers.entries import (
     report_parser,
     with_unparsed,
 )
-from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool, find_files
+from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool, Kit, find_files
 from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, RefusedEntry, Safety, Splice
@@ -23,6 +25,8 @@ SETTINGS = (
     *(f"eslint.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts")),
     *(f".eslintrc{end}" for end in ("", ".js", ".cjs", ".json", ".yml", ".yaml")),
 )
+_PROGRAMS = ("js", "cjs", "yml", "yaml")  # YAML is not parsed here: it may load some
+_LOADING = ("extends", "plugins", "parser", "processor")
 _RULES = "https://eslint.org/docs/latest/rules/"
 _SYNTAX = "syntax"
 _RANKS = {1: (Severity.MINOR, "warning"), 2: (Severity.MAJOR, "error")}
@@ -136,9 +140,20 @@ class Eslint(AnalyzerTool):
     steered_by = (".eslintrc*", "eslint.config.*", ".eslintignore", "package.json")
     suppressed_by = (r"(?://|/\*)\s*eslint-disable",)
     unsuppressed = ("--no-inline-config",)
+    configuration = ConfigurationKeys(
+        files={".eslintrc.json": "", "package.json": "eslintConfig"},
+        programs=("eslint.config.*", ".eslintrc", *(f".eslintrc.{end}" for end in _PROGRAMS)),
+        code=tuple(f"{part}{key}" for part in ("", "overrides.*.") for key in _LOADING),
+        harmless=("eslint:",),
+    )
     borrows = ("node_modules",)
     options = ("--format=json", "--no-color", "--no-error-on-unmatched-pattern")
     parser = staticmethod(parse)
+
+    def find_obstacle(self, tree: Tree, kit: Kit) -> str:
+        known = kit.configurations.get(self.name)
+        loaded = (*self.steered_by, *(known.named if known else ()))
+        return find_reviewed_packages(tree, kit.checkout, loaded)
 
     def skip_reason(self, tree: Tree) -> str:
         package = tree.text("package.json") or ""

@@ -1,21 +1,42 @@
 """Mypy: types of a Python project."""
 
+import json
 from collections.abc import Mapping, Sequence
-from configparser import ConfigParser
+from configparser import ConfigParser, RawConfigParser
 from configparser import Error as ConfigError
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
+from punchlist.adapters.analyzers.configuration.parse import (
+    find_table,
+    find_values,
+    parse_configuration,
+)
 from punchlist.adapters.analyzers.entries import collect_entries
-from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.analyzers.tool import CODE, Kit
 from punchlist.adapters.analyzers.tools.python_project import parse_toml
 from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
+
+_SHARED = ("pyproject.toml", "setup.cfg")
+_CONFIGURED = {
+    **dict.fromkeys(("mypy.ini", ".mypy.ini"), "mypy"),
+    "pyproject.toml": "tool.mypy",
+    "setup.cfg": "mypy",
+}
+"""The configuration files in the order in which mypy looks for them, with its table in each."""
+_DANGEROUS = frozenset(
+    "python_executable junit_xml quickstart_file cache_dir timing_stats line_checking_stats"
+    " mypyc_annotation_file num_workers shadow_file".split()
+)
 
 
 class MypyEntry(Struct, frozen=True):
@@ -74,6 +95,62 @@ def _names_targets(tree: Tree) -> bool:
     return any(key in section for section in sections for key in ("files", "packages", "modules"))
 
 
+def _clean_settings(
+    settings: Mapping[str, Any], tree: Tree, plugins: Path | None
+) -> dict[str, Any]:
+    """Return mypy's own settings without what writes files or starts programs; plug-in files are
+    those in the folder `plugins`, and without one there are no plug-ins.
+    """
+    kept = {key: value for key, value in settings.items() if not _is_dangerous(key)}
+    names = list(find_values(kept, "plugins"))
+    kept.pop("plugins", None)
+    if names and plugins:
+        places = [str(plugins / name) if _is_file(name) else name for name in names]
+        kept["plugins"] = ",".join(places)
+    return {key: _expand_folder(value, tree) for key, value in kept.items()}
+
+
+def _is_dangerous(key: str) -> bool:
+    name = key.lower().replace("-", "_")
+    return name in _DANGEROUS or name.endswith("_report")
+
+
+def _is_file(plugin: str) -> bool:
+    return plugin.partition(":")[0].endswith(".py")
+
+
+def _expand_folder(value: Any, tree: Tree) -> Any:
+    if isinstance(value, list):
+        return [_expand_folder(each, tree) for each in value]
+    if not isinstance(value, str):
+        return value
+    for name in ("${MYPY_CONFIG_FILE_DIR}", "$MYPY_CONFIG_FILE_DIR"):
+        value = value.replace(name, str(tree.root))
+    return value
+
+
+def _write_ini(sections: Mapping[str, Mapping[str, str]]) -> str:
+    parser, text = RawConfigParser(), StringIO()
+    parser.read_dict(sections)
+    parser.write(text)
+    return text.getvalue()
+
+
+def _write_toml(value: Any) -> str:
+    """Return a value as inline TOML."""
+    match value:
+        case dict():
+            return (
+                f"{{{', '.join(f'{json.dumps(k)} = {_write_toml(v)}' for k, v in value.items())}}}"
+            )
+        case list():
+            return f"[{', '.join(map(_write_toml, value))}]"
+        case str() | bool() | int() | float():
+            return json.dumps(value)
+        case _:  # a date or a time
+            return str(value.isoformat())
+
+
 class Mypy(TypeChecker):
     name = "mypy"
     files = ("mypy.ini", ".mypy.ini")
@@ -88,10 +165,37 @@ class Mypy(TypeChecker):
         " --cache-dir=/dev/null".split()
     )
     python_option = "--python-executable"
+    loads_apart = True
+    configuration = ConfigurationKeys(
+        files=_CONFIGURED,
+        code=("plugins",),
+        reads=("mypy_path", "custom_typeshed_dir", "files", "package_root"),
+        anywhere=False,
+    )
     parser = staticmethod(parse)
 
     def is_configured(self, tree: Tree) -> bool:
         return super().is_configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")
+
+    def write_configuration(self, tree: Tree, folder: Path, *, code: bool) -> tuple[str, ...]:
+        """Write the first configuration that mypy would find, without what it must not do."""
+        for name, table in _CONFIGURED.items():
+            text = tree.text(name)
+            data = parse_configuration(name, text) if text is not None else {}
+            settings = find_table(data, table)
+            if settings is None and (text is None or name in _SHARED):
+                continue
+            kept = _clean_settings(settings or {}, tree, folder / CODE if code else None)
+            if name.endswith(".toml"):
+                file, text = folder / "mypy.toml", _write_toml({**data["tool"], "mypy": kept})
+                file.write_text(f"tool = {text}\n", "utf-8")
+            else:
+                file = folder / "mypy.ini"
+                file.write_text(
+                    _write_ini({**data, **({table: kept} if settings else {})}), "utf-8"
+                )
+            return (f"--config-file={file}",)
+        return ("--config-file=",)
 
     def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         target = () if _names_targets(tree) else (".",)

@@ -2,7 +2,9 @@
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
 from punchlist.adapters.analyzers.entries import collect_entries, decode_json, report_parser
 from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
 from punchlist.intake.raw_finding import RawFinding, split_headline
@@ -72,7 +74,13 @@ def _find_column(place: PyrightPosition | None, positions: Positions | None) -> 
 class Pyright(TypeChecker):
     name = "pyright"
     files = ("pyrightconfig.json",)
-    steered_by = (*files, "pyproject.toml")
+    steered_by = (*files, "pyproject.toml", ".basedpyright/**")
+    configuration = ConfigurationKeys(
+        files={"pyrightconfig.json": "", "pyproject.toml": "tool.pyright"},
+        named=("extends", "baselineFile"),
+        reads=("venvPath", "typeshedPath", "stubPath", "extraPaths", "include"),
+        anywhere=False,
+    )
     suppressed_by = (r"#\s*type:\s*ignore", r"#\s*pyright:\s*(?:ignore|basic|report\w+=false)")
     options = ("--outputjson",)
     python_option = "--pythonpath"
@@ -81,3 +89,7 @@ class Pyright(TypeChecker):
 
 class Basedpyright(Pyright):
     name = "basedpyright"
+    configuration = replace(
+        Pyright.configuration,
+        files={"pyrightconfig.json": "", "pyproject.toml": "tool.basedpyright"},
+    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
 from punchlist.adapters.analyzers.entries import (
     collect_entries,
     decode_json,
@@ -74,6 +75,9 @@ class Ruff(AnalyzerTool):
         r"#\s*isort:\s*skip",
     )
     unsuppressed = ("--ignore-noqa",)
+    configuration = ConfigurationKeys(
+        files={"ruff.toml": "", ".ruff.toml": "", "pyproject.toml": "tool.ruff"}, named=("extend",)
+    )
     exits = frozenset({0})
     # A project's own settings may say fix = true; an analyzer never writes.
     options = tuple(

@@ -170,7 +170,12 @@ class Semgrep(AnalyzerTool):
         return "" if self._rules else "no rules of your own are named (analyzers.semgrep)"
 
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
-        return tuple(f"--config={rule}" for rule in self._rules)
+        inner = ((rule, kit.inside_checkout(rule)) for rule in self._rules)
+        places = (
+            tree.root / name if name and (tree.root / name).exists() else rule
+            for rule, name in inner
+        )
+        return tuple(f"--config={place}" for place in places)
 
 
 def _read_rules(rules: tuple[str, ...]) -> str:

@@ -173,12 +173,14 @@ def _refute_parts(
     """
     for call, new in differing if asked.words else ():
         own = [(turn, old, now) for (key, turn), old, now in near if key == call.key]
-        moved = [now for _, old, now in own if now.differs(old)]
-        alike = [now for turn, _, now in own if turn >= _ALIKE]
+        alike = [(old, now) for turn, old, now in own if turn >= _ALIKE]
+        moved = [now for old, now in alike if now.differs(old)]
+        if len(moved) < _FEW_KEPT:
+            moved = [now for _, old, now in own if now.differs(old)]
         if len(moved) < _FEW_KEPT:
             continue
         for pinned in _list_pinned(new, moved, asked):
-            other = [now for now in alike if not pinned <= _name_parts(now)]
+            other = [now for _, now in alike if not pinned <= _name_parts(now)]
             if len({now.made for now in other}) >= _OTHER_WORDS:
                 named = ", ".join(map(repr, sorted(pinned)))
                 shown = f"inputs like {show_call(call)} are answered differently with this"

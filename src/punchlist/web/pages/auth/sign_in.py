@@ -54,7 +54,8 @@ def sign_in(
 
 
 @open_form("/sign-out", sync_to_thread=False)
-def sign_out(request: AnyRequest) -> Response[Any]:
+def sign_out(request: AnyRequest, entrance: Entrance) -> Response[Any]:
+    entrance.end_session(dict(request.scope))
     answer = redirect(request, "/sign-in")
     _set_cookie(request, answer, "", 0)
     return answer

@@ -1,0 +1,1 @@
+"""What the configuration of analyzers can make them read and run."""

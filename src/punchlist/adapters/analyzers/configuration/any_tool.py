@@ -1,0 +1,104 @@
+"""What the command and the configuration of a user's own tool load, told by their words."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from posixpath import basename, dirname, normpath
+from typing import TYPE_CHECKING
+
+from punchlist.adapters.analyzers.configuration.imports import ROOTS, find_module
+from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurationError
+
+if TYPE_CHECKING:
+    from punchlist.adapters.analyzers.configuration.survey import Survey
+
+_WORD = re.compile(r"(?<![\w./@~$-])[\w.@~$][\w./@~$+-]*|(?<![\w./@~$:-])/[\w./+-]+")
+_DATA = re.compile(r".*\.(?:jsonc?|json5|toml|ya?ml|cfg|ini|conf|xml|rc|properties|grit)")
+_SCRIPT = re.compile(r".*\.(?:py|[cm]?[jt]sx?|sh|bash|rb|pl|lua|php|so|wasm)")
+_LOADING = re.compile(
+    r"plugin|load|extend|require|import|hook|preset|inherit|custom|parser|processor|rules?.?dir|path",
+    re.IGNORECASE,
+)
+_RUNNERS = frozenset(
+    "make just task npm pnpm yarn bun tox nox uv poetry pdm hatch cargo go gradle gradlew mvn"
+    " bundle rake composer pre-commit bazel dotnet sbt mix".split()
+)
+"""Programs that run what files of the repository say."""
+_SHARED = frozenset(("pyproject.toml", "setup.cfg", "tox.ini", "package.json", ".editorconfig"))
+_SYSTEM = ("/usr/", "/bin/", "/lib", "/opt/", "/nix/", "/dev/")
+
+
+async def follow_words(command: Sequence[str], survey: "Survey") -> None:
+    """Note the scripts of the repository that a command runs."""
+    name = basename(command[0])
+    if name in _RUNNERS:
+        survey.add_code(f"`{' '.join(command[:3])}`", "", command)
+    for word in (each for part in command[1:] for each in _WORD.findall(part)):
+        path = normpath(word)
+        if not (_SCRIPT.fullmatch(path) or word.startswith("./") or path in survey.files.modes):
+            continue
+        if path.startswith(("/", "..", "~")) or _DATA.fullmatch(path):
+            continue
+        survey.named.append(f"/{path}")
+        if dirname(path):
+            survey.named.append(f"/{dirname(path)}/**")
+        if path in survey.files.modes:
+            survey.add_code(f"`{name} {word}`", path, await survey.files.read(path))
+            (survey.modules if path.endswith(".py") else survey.scripts).append(path)
+
+
+async def follow_text(
+    path: str, text: str, survey: "Survey", names: Sequence[str], *, code: bool
+) -> list[str]:
+    """Note the files that a configuration file names, and that it may load code; return the
+    configuration files among them.
+    """
+    if basename(path) in _SHARED and not any(name in text for name in names):
+        return []
+    if basename(path).endswith("ignore"):
+        return []
+    if code:
+        survey.add_code(f"{path}, which may name plug-ins,", path, text)
+    found = []
+    for word, loading in _list_words(text):
+        place = await _locate_word(path, word, survey)
+        if _DATA.fullmatch(place):
+            survey.named.append(f"/{place}")
+            found += [place] if place in survey.files.modes else []
+        elif code and loading and _SCRIPT.fullmatch(place):
+            (survey.modules if place.endswith(".py") else survey.scripts).append(place)
+        elif code and loading:
+            roots = (*ROOTS, dirname(path))
+            survey.modules += (
+                each for root in roots for each in find_module(root, word, survey.files.modes)
+            )
+    return found
+
+
+def _list_words(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each word, and whether it stands below or beside a key that loads something."""
+    loading: int | None = None
+    for line in text.splitlines():
+        bare = line.lstrip()
+        depth = len(line) - len(bare)
+        goes_on = loading is not None and (depth > loading or bare[:1] in "-]})\"'")
+        if _LOADING.search(line):
+            loading = depth if not goes_on else loading
+        elif bare and not goes_on:
+            loading = None
+        yield from ((word.rstrip("."), loading is not None) for word in _WORD.findall(line))
+
+
+async def _locate_word(path: str, word: str, survey: "Survey") -> str:
+    """Return the place of a word in the repository; raise UnusableConfigurationError if it is
+    a file elsewhere.
+    """
+    away = word.startswith(("~", "$")) and (_DATA.fullmatch(word) or _SCRIPT.fullmatch(word))
+    rooted = word.startswith("/") and not word.startswith(_SYSTEM) and Path(word).is_file()
+    if away or rooted:
+        raise UnusableConfigurationError(f"{path}: {word} leads out of the repository")
+    near = normpath(f"{dirname(path)}/{word}".lstrip("/"))
+    if near.startswith("..") and (_DATA.fullmatch(near) or _SCRIPT.fullmatch(near)):
+        raise UnusableConfigurationError(f"{path}: {word} leads out of the repository")
+    at_root = normpath(word.lstrip("/"))
+    return near if near in survey.files.modes or at_root not in survey.files.modes else at_root

@@ -1,0 +1,76 @@
+"""The result of `prove` as an in-toto statement of the type test-result."""
+
+import base64
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from punchlist._version import __version__
+from punchlist.adapters.formats.dsse import sign_payload
+from punchlist.app.after.prove.verdict import EXECUTABLE, ClaimVerdict, ProofReport, Verdict
+
+STATEMENT = "https://in-toto.io/Statement/v1"
+PREDICATE = "https://in-toto.io/attestation/test-result/v0.1"
+PAYLOAD = "application/vnd.in-toto+json"
+_RESULTS = {Verdict.AGREE: "PASSED", Verdict.CANNOT_TELL: "WARNED", Verdict.DISAGREE: "FAILED"}
+
+
+def make_statement(report: ProofReport) -> dict[str, Any]:
+    """Return the statement: its subjects are the commits, its tests the claims that can be
+    executed; what could not be told is a warning, and never passed.
+    """
+    named: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
+    for commit in report.commits:
+        tested = [claim for claim in commit.claims if claim.claim in EXECUTABLE]
+        for claim in tested:
+            named[claim.verdict].append(_name_claim(commit.commit, claim))
+        if commit.verdict is not Verdict.AGREE and all(
+            claim.verdict is Verdict.AGREE for claim in tested
+        ):
+            named[commit.verdict].append(f"{commit.commit[:12]} {commit.said or 'unproven item'}")
+    return {
+        "_type": STATEMENT,
+        "subject": [{"digest": {"gitCommit": commit.commit}} for commit in report.commits],
+        "predicateType": PREDICATE,
+        "predicate": {
+            "result": _RESULTS[report.verdict],
+            "configuration": _list_configuration(report),
+            "passedTests": named[Verdict.AGREE],
+            "warnedTests": named[Verdict.CANNOT_TELL],
+            "failedTests": named[Verdict.DISAGREE],
+        },
+    }
+
+
+async def encode_statement(report: ProofReport, key: Path | None) -> bytes:
+    """Return the statement as JSON, in a DSSE envelope if there is a key to sign it with."""
+    payload = msgspec.json.encode(make_statement(report))
+    return await sign_payload(payload, PAYLOAD, key) if key else payload
+
+
+def _name_claim(commit: str, claim: ClaimVerdict) -> str:
+    return f"{commit[:12]} item {claim.item} {claim.claim}"
+
+
+def _list_configuration(report: ProofReport) -> list[dict[str, Any]]:
+    """Return what the proof rests on: punchlist, the evidence, the ledgers and the checks."""
+    found: list[dict[str, Any]] = [
+        {"name": "punchlist", "uri": f"pkg:pypi/punchlist@{__version__}"}
+    ]
+    digests = {
+        **{each.evidence: f"evidence of run {each.run}" for each in report.commits},
+        **{each.ledger: f"ledger of run {each.run}" for each in report.commits},
+    }
+    found += [{"name": name, "digest": {"sha256": each}} for each, name in digests.items() if each]
+    for command in report.checks:
+        raw = command.encode(errors="replace")
+        found.append(
+            {
+                "name": f"check {sha256(raw).hexdigest()[:12]}",
+                "content": base64.b64encode(raw).decode(),
+                "mediaType": "text/plain",
+            }
+        )
+    return found
