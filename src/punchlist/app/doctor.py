@@ -147,6 +147,7 @@ async def _ask_agent(name: str, settings: Settings, home: Path) -> Probe:
             state=home,
             user=Path.home(),
             sandbox=settings.agents.sandbox,
+            hosts=settings.agents.hosts,
         )
         own = merge_settings(name, settings.agent, settings.agents)
         own = replace(own, timeout=min(own.timeout, _LONGEST))
