@@ -16,6 +16,7 @@ import msgspec
 import settings_reference
 import surfaces_reference
 
+from punchlist.app.sandboxes import list_sandboxes
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import SECTIONS, root
 from punchlist.steps import VERBS
@@ -36,6 +37,18 @@ With `--json` stdout holds exactly one JSON document. If the command fails, that
 `{"error": ..., "hint": ..., "exit": ...}`, and the same words are on stderr. With `--events` stdout holds JSON lines, one per
 entry of the ledger, and an error is the last of them. With either, progress is shown only if stderr is a terminal. `NO_COLOR` and
 `TERM=dumb` are honoured. See also the [exit codes](exit-codes.md).
+"""
+_SANDBOX = """\
+# The sandbox
+
+What each kind of child process gets, where bubblewrap works; `punchlist doctor --security` prints it and tries each. The root is empty
+but for what is listed: all children see `/usr`, some files of `/etc`, the tree and the installation of their own program, read-only,
+and have a `/tmp` of their own. No child sees the rest of your home, `/run`, punchlist's state, other agents' homes, `.git/config`, hooks,
+or `.env` and its like. There are no capabilities, and a filter refuses the system calls by which a sandbox is left.
+`sandbox.read` shows more to all of them, `sandbox.required` refuses to run without: [settings](settings.md).
+
+| child | runs | reads besides | writes | reaches | unix sockets | at most |
+|---|---|---|---|---|---|---|
 """
 _WORKFLOWS = """\
 # The workflow language
@@ -62,6 +75,7 @@ def pages() -> dict[str, str]:
         "exit-codes.md": _exits(),
         "http-api.md": surfaces_reference.endpoints(),
         "mcp.md": surfaces_reference.tools(),
+        "sandbox.md": _sandboxes(),
         "settings.md": settings_reference.lines(),
         "workflow-language.md": _language(),
     }
@@ -115,6 +129,14 @@ def _exits() -> Iterator[str]:
         "A run that ended says how in one word: `clean`, `fixed` and `dismissed` exit 0,"
         " `leftovers` 1, `incomplete` 3. With `--check`, `fixed` exits 8 until the fixes are applied."
     )
+
+
+def _sandboxes() -> Iterator[str]:
+    yield from _SANDBOX.splitlines()
+    for row in list_sandboxes():
+        sockets = "yes" if row.unix_sockets else "no"
+        cells = (row.runs, row.reads, row.writes, row.reaches, sockets, ", ".join(row.limits))
+        yield f"| {row.kind} | {' | '.join(cells)} |"
 
 
 def _language() -> Iterator[str]:

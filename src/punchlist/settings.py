@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings, RoleSettings
 from punchlist.adapters.analyzers.registry import steering_files
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
+from punchlist.adapters.sandbox.settings import SandboxSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import CONFIGURATION, Protected
@@ -168,6 +169,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     track: TrackSettings = TrackSettings()
     keep: KeepSettings = KeepSettings()
     serve: ServeSettings = ServeSettings()
+    sandbox: SandboxSettings = SandboxSettings()
     agents: AgentsSettings = AgentsSettings()
     agent: dict[str, AgentSettings] = {}
     """How single agents are started, by name."""

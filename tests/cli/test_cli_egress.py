@@ -124,7 +124,7 @@ def test_an_agent_that_posts_elsewhere_fails_and_each_try_is_recorded(robot, ser
 def test_an_agent_without_a_sandbox_is_said_to_have_none(robot):
     words = " ".join(robot(*REVIEW, "--set", "agents.sandbox=false").stdout.split())
     assert (
-        "Not every agent was fully contained: robot (technical): no sandbox: agents.sandbox is off"
+        "Programs ran in an incomplete sandbox: agent: no sandbox (agents.sandbox = false); robot (technical): reaches any host and holds its key"
         in words
     )
 

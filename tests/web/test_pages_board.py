@@ -189,14 +189,14 @@ def test_what_an_agent_was_kept_from_is_on_the_page_of_its_run():
     for target in ("collector.example:443", "collector.example:80"):
         refused = ev.ConnectionRefused(child="claude (fixer)", target=target, why="not listed")
         told.tell(refused, "child")
-    weak = ("holds a copy of your login .codex/auth.json",)
+    weak = ("codex (fixer): holds a copy of your login .codex/auth.json",)
     told.tell(ev.Contained(child="codex (fixer)", sandbox="bubblewrap", weaknesses=weak), "child")
     head = views_run.build_head(told.run, SHOP, State.STOPPED)
     assert [(gap.about, gap.what) for gap in head.gaps[1:]] == [
+        ("sandbox", "Programs ran in an incomplete sandbox"),
         ("network", "claude (fixer) tried to reach 2 other hosts, and was refused"),
-        ("sandbox", "Not every agent was fully contained"),
     ]
-    assert head.gaps[2].why == f"codex (fixer): {weak[0]}"
+    assert head.gaps[1].why == weak[0]
     lines = [moment.said for moment in views_run.build_timeline(told.run, 1).moments]
     assert lines[0] == "claude (fixer) tried to reach collector.example:80, and was refused"
 

@@ -1,6 +1,7 @@
 """Check which programs punchlist can use on this machine, and what is missing."""
 
 import asyncio
+import os
 import platform
 import sys
 import tempfile
@@ -90,10 +91,16 @@ def _probe_home(home: Path) -> Probe:
 
 
 def _probe_sandbox() -> Probe:
-    kind = sandbox.sandbox_kind()
+    kind, lacks = sandbox.sandbox_kind(), sandbox.probe_support().weaknesses
     missing = "checks and analyzers run without a sandbox; install bubblewrap to have one"
-    found = kind != "none"
-    return Probe(name="sandbox", found=found, version=kind, note="" if found else missing)
+    note = "; ".join(lacks) if kind != "none" else missing
+    root = "you are root" if os.getuid() == 0 else ""
+    return Probe(
+        name="sandbox",
+        found=kind != "none",
+        version=kind,
+        note="; ".join(filter(None, (note, root))),
+    )
 
 
 async def _probe_analyzers(checkout: Path | None) -> list[Probe]:
@@ -148,6 +155,7 @@ async def _ask_agent(name: str, settings: Settings, home: Path) -> Probe:
             user=Path.home(),
             sandbox=settings.agents.sandbox,
             hosts=settings.agents.hosts,
+            wishes=settings.sandbox.wishes,
         )
         own = merge_settings(name, settings.agent, settings.agents)
         own = replace(own, timeout=min(own.timeout, _LONGEST))

@@ -19,6 +19,7 @@ from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run, parse_round
 from punchlist.ports.store import Store
+from punchlist.ports.weaknesses import collect_weaknesses
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action
 from punchlist.workflow.language import Until, Workflow
@@ -167,7 +168,9 @@ class Engine:
     async def _perform_action(self, at: PendingStep, action: Action) -> ev.AnyEvent:
         performer = VERBS[at.do.verb].performers[type(action.input)]
         try:
-            return await performer(action.input, self._run, self._world)
+            with collect_weaknesses() as found:
+                event = await performer(action.input, self._run, self._world)
+            return replace(event, weaknesses=tuple(sorted(found))) if found else event
         except StoreError:
             raise  # an action that cannot be recorded must not look done
         except PunchlistError as error:

@@ -197,6 +197,17 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
             return "; ".join(filter(None, (incomplete, apply)))
 
 
+def _weak_sandboxes(run: Run) -> Iterator[Gap]:
+    """Yield one line about sandboxes that lacked something, by what they lacked."""
+    kinds: dict[str, list[str]] = {}
+    for weakness in sorted(run.weaknesses):
+        kind, _, lack = weakness.partition(": ")
+        kinds.setdefault(lack, []).append(kind)
+    if kinds:
+        said = "; ".join(f"{', '.join(who)}: {lack}" for lack, who in kinds.items())
+        yield Gap("sandbox", "Programs ran in an incomplete sandbox", said)
+
+
 def find_gaps(run: Run) -> Iterator[Gap]:
     """Yield what was not checked, worst first."""
     yield from broken_checks(run)
@@ -213,10 +224,10 @@ def find_gaps(run: Run) -> Iterator[Gap]:
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
         yield Gap("reviewer", what, why)
     yield from _reached_limits(run)
+    yield from _weak_sandboxes(run)
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
     yield from _refused_tries(run)
-    yield from _weak_sandboxes(run)
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
     if run.landing.unpublished:
         what = (
@@ -256,14 +267,6 @@ def _refused_tries(run: Run) -> Iterator[Gap]:
         more = f" and {len(targets) - _NAMED:,} more" if len(targets) > _NAMED else ""
         what = f"{child} tried to reach {pluralize(len(targets), 'other host')}, and was refused"
         yield Gap("network", what, f"{named}{more}")
-
-
-def _weak_sandboxes(run: Run) -> Iterator[Gap]:
-    """Yield in one gap what could not be had for the run's children."""
-    weak = run.children.weaknesses
-    if weak:
-        listed = (f"{', '.join(children)}: {weakness}" for weakness, children in weak.items())
-        yield Gap("sandbox", "Not every agent was fully contained", "; ".join(listed))
 
 
 def _reached_limits(run: Run) -> Iterator[Gap]:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -46,8 +47,10 @@ async def spy(kind, world):
             )
             result = await LocalCheckRunner(checkout.root, hidden=(state,)).run(check, tree)
             return result.output + result.trouble
+        if kind == "agent in state":
+            program = shutil.copytree(world / "tools", state / "bin", dirs_exist_ok=True) / "spy"
         place = AgentPlace(folder=state / "runs/one/agents", state=state, user=home)
-        settings = AgentSettings(kind="command", command=(program,), timeout=60, silence=60)
+        settings = AgentSettings(kind="command", command=(str(program),), timeout=60, silence=60)
         agent = build_agent(AgentSetup("spy", settings, place, FolderArtifacts(state / "runs/one")))
         reply = await agent.ask(
             Ask(role="fixer", label="x", prompt="go", folder=tree.root, writes=True), lambda _: None

@@ -92,17 +92,9 @@ class World:
     def make_checkout(self):
         root = self.home / "project"
         root.mkdir(parents=True)
-        for arguments in (
-            ["init", "-q", "-b", "main"],
-            ["add", "."],
-            ["commit", "-qm", "first"],
-            ["tag", "v1"],
-        ):
-            if arguments[0] == "add":
-                (root / "a.py").write_text("import os\n")
-                (root / ".gitignore").write_text(".env*\n.npmrc\nsub/\n")
-            who = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "safe.directory=*"]
-            subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+        (root / "a.py").write_text("import os\n")
+        (root / ".gitignore").write_text(".env*\n.npmrc\nsub/\n")
+        self.make_repository(root)
         config = (root / ".git/config").read_text()
         for name in (name for name in KEYS.split() if name.startswith("project/")):
             self.plant(self.home / name)
@@ -132,24 +124,41 @@ class World:
         door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         yield "tcp", "AF_INET", door.getsockname()
 
-    def spy(self, kind):
+    def make_repository(self, root):
+        who = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "safe.directory=*"]
+        for words in ("init -q -b main", "add .", "commit -qm first", "tag v1"):
+            subprocess.run(["git", *who, *words.split()], cwd=root, check=True, capture_output=True)
+        for path in (root, *root.rglob("*")):
+            os.lchown(path, self.user, self.user)
+
+    def run(self, *arguments, cwd="/"):
+        """Run our Python as the world's user."""
+        temporary = self.home / "tmp"
+        temporary.mkdir(exist_ok=True)
+        os.lchown(temporary, self.user, self.user)
         env = {
             "HOME": str(self.home),
-            "PATH": f"{self.folder}/tools:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{self.folder}/tools:/usr/local/bin:/usr/bin:/bin:{Path(sys.executable).parent}",
             "PYTHONPATH": os.pathsep.join(map(str, (SOURCE, *sys.path))),
-            "TMPDIR": str(self.folder / "home/tmp"),
+            "PUNCHLIST_CONFIG": "/dev/null",
+            "PUNCHLIST_HOME": str(self.home / "state"),
+            "TMPDIR": str(temporary),
+            "COLUMNS": "300",
         }
-        (self.home / "tmp").mkdir(exist_ok=True)
-        os.lchown(self.home / "tmp", self.user, self.user)
-        drop = (
-            f"setpriv --reuid {self.user} --regid {self.user} --clear-groups".split()
-            if self.user
-            else []
+        drop = f"setpriv --reuid {self.user} --regid {self.user} --clear-groups".split()
+        python = [*drop, PYTHON] if self.user else [sys.executable]
+        return subprocess.run(
+            [*python, *arguments],
+            env=env,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
         )
-        done = subprocess.run(
-            [*drop, PYTHON if self.user else sys.executable, str(HERE / "spied.py"), kind, str(self.folder)],
-            env=env, cwd="/", capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
+
+    def spy(self, kind):
+        done = self.run(str(HERE / "spied.py"), kind, str(self.folder))
         assert done.returncode == 0, done.stderr[-3000:]
         told = json.loads(done.stdout)
         assert "failed" not in told, told["failed"]
@@ -225,3 +234,27 @@ def test_a_child_sees_of_home_and_run_only_what_is_its_own(world, told, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_git_works_inside(told, kind):
     assert told(kind)["git"] == ["", "first", "v1", ""]
+
+
+@needs_bubblewrap
+def test_an_agent_that_is_installed_in_the_state_folder_starts_and_sees_no_other_state(world, told):
+    assert [str(world.marks[mark]) for mark in told("agent in state")["read"]] == []
+    assert told("agent in state")["git"] == ["", "first", "v1", ""]
+
+
+@needs_bubblewrap
+def test_a_setting_that_names_a_key_does_not_print_it(world):
+    key = world.home / ".ssh/id_rsa"
+    mark = next(mark for mark, path in world.marks.items() if path == key)
+    root = world.home / "extended"
+    root.mkdir()
+    (root / "a.py").write_text("import os\n")
+    (root / "ruff.toml").write_text(f'extend = "{key}"\n')
+    world.make_repository(root)
+    done = world.run(
+        "-m", "punchlist", "review", "--all", "--set", "analyzers.enabled=ruff", cwd=root
+    )
+    assert "ruff" in done.stdout, done.stdout + done.stderr
+    assert mark not in done.stdout + done.stderr
+    written = (path for path in (world.home / "state").rglob("*") if path.is_file())
+    assert not [path for path in written if mark.encode() in path.read_bytes()]

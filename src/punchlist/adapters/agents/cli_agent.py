@@ -24,7 +24,7 @@ from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_ev
 from punchlist.adapters.agents.network import SECRET_NAME, parse_hosts, plan_network
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.agents.spending import CallMeter, Spending, read_usage_file
-from punchlist.adapters.egress.contained_call import OPEN, SWITCHED_OFF, ContainedCall
+from punchlist.adapters.egress.contained_call import OPEN, ContainedCall
 from punchlist.adapters.egress.door import Egress
 from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
 from punchlist.adapters.egress.traffic import EgressLog, RefusedTry
@@ -37,12 +37,13 @@ from punchlist.adapters.process.run import (
 )
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
-from punchlist.adapters.sandbox.support import can_hold_network, probe_support, sandbox_kind
+from punchlist.adapters.sandbox.support import can_hold_network, sandbox_kind
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import AnyEvent, ConnectionRefused
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.weaknesses import note_weaknesses
 
 OUTPUT_LIMIT = PROFILES[ChildKind.AGENT].quotas.output
 GRACE = 2.0
@@ -122,12 +123,9 @@ class CliAgent:
         """Return the variables of a call, and what it may reach; keys stay outside if they can."""
         place, settings = self._setup.place, self._settings
         child, tell = f"{self.name} ({ask.role})", self._setup.tell
-        lacks = probe_support().weaknesses if place.sandbox else (SWITCHED_OFF,)
         if not place.sandbox or not can_hold_network():
             kind = sandbox_kind() if place.sandbox else "none"
-            return ContainedCall(
-                child, ask.label, dict(given), weaknesses=(*lacks, OPEN), sandbox=kind
-            )
+            return ContainedCall(child, ask.label, dict(given), weaknesses=(OPEN,), sandbox=kind)
         plan = plan_network(self._dialect.access, self._dialect.keys, settings, given, place.hosts)
 
         def report_refusal(tried: RefusedTry) -> None:
@@ -145,7 +143,7 @@ class CliAgent:
             {**given, **plan.env},
             Egress(plan.policy, EgressLog(report_refusal)),
             plan.held,
-            (*lacks, *weaknesses),
+            tuple(weaknesses),
         )
 
     def _make_measurer(
@@ -199,7 +197,7 @@ class CliAgent:
         }
         line = [program, *command[1:], *call.arguments]
         sandbox = self._build_sandbox(ask, call, [program, *command[1:], which("node") or ""])
-        if not sandbox and (trouble := _exposure_reason(call, ask.folder)):
+        if not context.sandboxed and (trouble := _exposure_reason(call, ask.folder)):
             return ProcessResult(command=tuple(line), trouble=trouble)
         return await run_behind_proxy(
             line,
@@ -215,7 +213,8 @@ class CliAgent:
 
     def _build_sandbox(self, ask: Ask, call: AgentCall, programs: Sequence[str]) -> Sandbox | None:
         place = self._setup.place
-        if not place.sandbox or sandbox_kind() != "bubblewrap":
+        if not place.sandbox:
+            note_weaknesses(ChildKind.AGENT, ["no sandbox (agents.sandbox = false)"])
             return None
         sandbox = build_sandbox(place, self.name, ask.folder, programs, writes=ask.writes)
         obeyed = (ask.folder.resolve() / name for name in call.hidden)

@@ -65,10 +65,11 @@ def build_sandbox(
 ) -> Sandbox:
     """Return a sandbox with the tree, writable if `writes`, the agent's home and its program."""
     root, path = tree.resolve(), base_environment()["PATH"]
+    private = (place.user, place.state.resolve())
     shown = {
-        *find_installations(command, path, place.user),
-        *find_named_files(command[1:], place.user),
-        *find_path_installations(path, place.user),
+        *find_installations(command, path, private),
+        *find_named_files(command[1:], private),
+        *find_path_installations(path, private),
         *(each for each in place.wishes.read if each.exists()),
     }
     view = _show_repository(root, place.state)

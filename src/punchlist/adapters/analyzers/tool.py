@@ -50,19 +50,23 @@ CODE = "code"
 """The folder of the base's plug-ins, in the folder of a tool's own configuration."""
 
 _QUOTAS = PROFILES[ChildKind.ANALYZER].quotas
-WallsOf = Callable[[Tree, Sequence[Path], SandboxWishes], Sandbox | None]
+WallsOf = Callable[[Tree, Sequence[Path], "Kit"], Sandbox | None]
 
 
-def offline_sandbox(tree: Tree, needs: Sequence[Path], wishes: SandboxWishes) -> Sandbox:
+def offline_sandbox(tree: Tree, needs: Sequence[Path], kit: "Kit") -> Sandbox:
     """Return a sandbox for an analyzer: tree and program readable, nothing writable, no network."""
     view = show_repository(tree.root)
-    shown = (*needs, *(path for path in wishes.read if path.exists()), tree.root)
+    shown = (*needs, *(path for path in kit.wishes.read if path.exists()), tree.root)
     return Sandbox(
         kind=ChildKind.ANALYZER,
         binds=(*((path, path, False) for path in shown), *view.binds),
         files=view.files,
-        hidden=(*list_secrets(Path.home()), *find_secret_files(tree.root, tree.files())),
-        required=wishes.required,
+        hidden=(
+            *list_secrets(Path.home()),
+            *kit.private,
+            *find_secret_files(tree.root, tree.files()),
+        ),
+        required=kit.wishes.required,
     )
 
 
@@ -73,6 +77,8 @@ class Kit:
     checkout: Path | None = None
     walls: WallsOf = offline_sandbox
     wishes: SandboxWishes = field(default_factory=SandboxWishes)
+    private: tuple[Path, ...] = ()
+    """Folders that analyzers do not see, such as punchlist's state."""
     timeout: float = _QUOTAS.seconds
     width: int = os.cpu_count() or 1
     """How many processes one analyzer may use; others run beside it."""
@@ -117,15 +123,15 @@ class Kit:
         """Return what a command needs to see besides the tree: its programs, our own, and the
         environments of the checkout with their interpreters; all of PATH if `all_programs`.
         """
-        path, home = base_environment()["PATH"], Path.home()
+        path, private = base_environment()["PATH"], (Path.home(), *self.private)
         own = [folder for folder in self._in_checkout(OWN_FOLDERS) if folder.is_dir()]
         pythons = (str(python) for python in self._in_checkout(LOCAL[:2], "python"))
         found = [*own, *(folder.resolve() for folder in own)]
         for program in pythons:
-            found += find_installations((program,), path, home)
-        found += find_installations(command, path, home)
-        found += find_path_installations(path, home) if all_programs else ()
-        return drop_inner((*found, *find_own_installation(path, home)))
+            found += find_installations((program,), path, private)
+        found += find_installations(command, path, private)
+        found += find_path_installations(path, private) if all_programs else ()
+        return drop_inner((*found, *find_own_installation(path, private)))
 
     def _in_checkout(self, folders: Sequence[str], name: str = "") -> list[Path]:
         return [self.checkout / folder / name for folder in folders] if self.checkout else []
@@ -346,7 +352,7 @@ class CommandAnalyzer:
         tool, kit = self._tool, self._kit
         inputs = [path for path in (*tool.inputs, folder) if path.exists()]
         needs = kit.find_needs(command, all_programs=tool.uses_path)
-        sandbox = kit.walls(tree, (*needs, *inputs), kit.wishes)
+        sandbox = kit.walls(tree, (*needs, *inputs), kit)
         env = {**build_environment(walled=sandbox is not None), **tool.env}
         if (folder / CODE).is_dir():
             roots = (folder / CODE / root for root in ROOTS)

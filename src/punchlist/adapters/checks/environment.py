@@ -198,10 +198,11 @@ def _find_programs(command: Sequence[str], ground: CheckoutContext) -> list[Path
     toolchains of the home. The tree covers the checkout.
     """
     path, home = base_environment()["PATH"], _real_home()
+    private = (home, *(folder for folder in ground.hidden if folder.is_dir()))
     found = {
-        *find_installations(command, path, home),
-        *find_path_installations(path, home),
-        *find_own_installation(path, home),
+        *find_installations(command, path, private),
+        *find_path_installations(path, private),
+        *find_own_installation(path, private),
         *find_toolchains(home),
         *(folder for folder in ground.sandbox.read if folder.exists()),
     }

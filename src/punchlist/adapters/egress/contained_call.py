@@ -6,7 +6,6 @@ from punchlist.adapters.egress.door import Egress
 from punchlist.adapters.egress.traffic import EgressLog
 from punchlist.model.ledger.events import Contained, HostBytes
 
-SWITCHED_OFF = "no sandbox: agents.sandbox is off"
 OPEN = "reaches any host and holds its key"
 _NAMED = 3
 
@@ -31,7 +30,7 @@ class ContainedCall:
             child=self.child,
             label=self.label,
             sandbox=self.sandbox,
-            weaknesses=self.weaknesses,
+            weaknesses=tuple(f"{self.child}: {each}" for each in self.weaknesses),
             keys_held=self.held,
             reached={
                 host: HostBytes(each.connections, each.sent, each.received)

@@ -32,6 +32,7 @@ class Hooks:
         self._workshop = workshop
         self._trees = trees
         self._wishes = wishes or SandboxWishes()
+        self._state = workshop.folder.resolve().parents[1]
 
     async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], pristine: Pristine | None
@@ -130,7 +131,7 @@ class Hooks:
                 files=view.files,
                 hidden=(
                     *list_secrets(_home()),
-                    self._workshop.folder.resolve().parents[1],
+                    self._state,
                     *find_secret_files(tree.root, tree.files()),
                 ),
                 required=self._wishes.required,
@@ -141,18 +142,19 @@ class Hooks:
         of the home, and the environments of the checkout.
         """
         path, home, root = base_environment()["PATH"], _home(), self._workshop.checkout.root
+        private = (home, self._state)
         own = [folder for name in _ENVIRONMENTS if (folder := root / name).is_dir()]
         found = {
             hook.parent,
-            *find_path_installations(path, home),
-            *find_installations((str(hook),), path, home),
+            *find_path_installations(path, private),
+            *find_installations((str(hook),), path, private),
             *find_toolchains(home),
             *own,
             *(folder.resolve() for folder in own),
             *(each for each in self._wishes.read if each.exists()),
         }
         for folder in own:
-            found |= {*find_installations((str(folder / "bin/python"),), path, home)}
+            found |= {*find_installations((str(folder / "bin/python"),), path, private)}
         return sorted(found)
 
 

@@ -10,6 +10,7 @@ from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.overlay import FileState, refuse_missing
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.errors import RepositoryError
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.repository import Draft, Heard, MadeCommit, RegionDraft
@@ -24,10 +25,18 @@ class GitRepository:
     like their parent.
     """
 
-    def __init__(self, workshop: Workshop, trees: WorkTrees, *, when: int | None = None) -> None:
+    def __init__(
+        self,
+        workshop: Workshop,
+        trees: WorkTrees,
+        *,
+        when: int | None = None,
+        wishes: SandboxWishes | None = None,
+    ) -> None:
         self._workshop = workshop
         self._trees = trees
         self._when = when
+        self._hooks = Hooks(workshop, trees, wishes)
 
     def write_checkout_file(self, path: str, content: bytes, heading: bytes) -> None:
         write_checkout_file(self._workshop.checkout.root, path, content, heading)
@@ -148,7 +157,7 @@ class GitRepository:
     async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], *, pristine: Pristine | None
     ) -> Heard:
-        return await Hooks(self._workshop, self._trees).run_hook(name, commit, patches, pristine)
+        return await self._hooks.run_hook(name, commit, patches, pristine)
 
 
 async def fetch_refspec(workshop: Workshop, refspec: str, branch: str) -> None:

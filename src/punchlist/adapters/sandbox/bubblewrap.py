@@ -56,7 +56,7 @@ def build_arguments(
     yield from _show_system(lacks)
     yield from _make_etc(sandbox, env, held)
     for folder in PRIVATE:
-        size = () if "size" in lacks else ("--size", str(sandbox.profile.quotas.tmp))
+        size = () if "size" in lacks else ("--size", str(_tmp_size(sandbox)))
         yield from (*size, "--perms", "1777", "--tmpfs", str(folder))
     yield from ("--dir", str(HOME))
     empty = []
@@ -71,6 +71,12 @@ def build_arguments(
         program = build_filter(unix_sockets=sandbox.profile.unix_sockets)
         yield from ("--seccomp", held.add(program))
     yield from ("--chdir", str(cwd))
+
+
+def _tmp_size(sandbox: Sandbox) -> int:
+    """Return the quota, or less on a machine with little memory, which such a folder is."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(sandbox.profile.quotas.tmp, memory // 4)
 
 
 def _separate(sandbox: Sandbox, lacks: frozenset[str]) -> Iterator[str]:
@@ -133,10 +139,10 @@ def _make_etc(sandbox: Sandbox, env: Mapping[str, str], held: Descriptors) -> It
     """Yield what is shown of /etc: some of the system's files, and some that are made up."""
     contents = {}
     for path, content in _read_etc().items():
-        if path.is_symlink() and path.is_file():
+        if path.is_symlink() and path.is_file() and path.resolve().is_relative_to("/usr"):
             yield from ("--symlink", str(path.readlink()), str(path))
         elif content is None:
-            yield from ("--ro-bind", str(path), str(path))
+            yield from ("--ro-bind", str(path.resolve()), str(path))
         else:
             contents[str(path.relative_to("/etc"))] = content
     home, user, group = env.get("HOME", str(HOME)), os.getuid(), os.getgid()

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+Private = tuple[Path, ...]
+"""Folders that are never shown as a whole: the user's home, punchlist's state."""
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")))
 _PROGRAM_FOLDERS = frozenset({"bin", "sbin", "shims", "condabin"})
 _LINKED = frozenset({"node_modules", ".pnpm", "Cellar"})
@@ -28,51 +30,53 @@ _ENTRIES = 2000
 _SHEBANG = 512
 
 
-def find_installations(words: Iterable[str], path: str, home: Path) -> tuple[Path, ...]:
+def find_installations(words: Iterable[str], path: str, private: Private) -> tuple[Path, ...]:
     """Return what the programs and scripts among the words of a command line need outside the
     system's folders: their installations, their interpreters', and those behind their links.
     """
     found: dict[Path, None] = {}
     for number, word in enumerate(words):
         if word.startswith("/") and "\0" not in word and (number == 0 or _is_program(word)):
-            found |= dict.fromkeys(_list_needed(word, path, str(home)))
+            found |= dict.fromkeys(_list_needed(word, path, private))
     return drop_inner(found)
 
 
-def find_named_files(words: Iterable[str], home: Path) -> tuple[Path, ...]:
+def find_named_files(words: Iterable[str], private: Private) -> tuple[Path, ...]:
     """Return other files and folders that a command line names, such as settings."""
     names = (word.partition("=")[2] if word.startswith("-") else word for word in words)
     paths = (Path(name) for name in names if name.startswith("/") and "\0" not in name)
     return tuple(
         path
         for path in paths
-        if (path.is_file() or path.is_dir()) and not _is_system(path) and not is_shared(path, home)
+        if (path.is_file() or path.is_dir())
+        and not _is_system(path)
+        and not is_shared(path, private)
     )
 
 
-def find_path_installations(path: str, home: Path) -> tuple[Path, ...]:
+def find_path_installations(path: str, private: Private) -> tuple[Path, ...]:
     """Return what all programs on PATH need outside the system's folders."""
     found: dict[Path, None] = {}
     for name in dict.fromkeys(path.split(":")):
         folder = Path(name)
         if folder.is_absolute() and not _is_system(folder) and folder.is_dir():
             stamp = folder.stat().st_mtime_ns
-            found |= dict.fromkeys(_list_folder_needs(name, stamp, path, str(home)))
+            found |= dict.fromkeys(_list_folder_needs(name, stamp, path, private))
     return drop_inner(found)
 
 
-def find_own_installation(path: str, home: Path) -> tuple[Path, ...]:
+def find_own_installation(path: str, private: Private) -> tuple[Path, ...]:
     """Return the folders of our own interpreter and environment."""
     prefixes = map(Path, (sys.prefix, sys.base_prefix))
-    own = [each for each in prefixes if not (_is_system(each) or is_shared(each, home))]
-    return drop_inner([*own, *find_installations((sys.executable,), path, home)])
+    own = [each for each in prefixes if not (_is_system(each) or is_shared(each, private))]
+    return drop_inner([*own, *find_installations((sys.executable,), path, private)])
 
 
-def is_shared(folder: Path, home: Path) -> bool:
-    """Return whether the folder holds much else than one installation: it is a home, a checkout,
+def is_shared(folder: Path, private: Private) -> bool:
+    """Return whether the folder holds much else than one installation: it is private, a checkout,
     or a folder that programs share, or it contains one.
     """
-    inside = (home, *(home / name for name in _SHARED.split()))
+    inside = (*private, *(home / name for home in private for name in _SHARED.split()))
     checkout = not folder.name.startswith(".") and os.path.lexists(folder / ".git")
     return (
         folder in _TOPS
@@ -89,28 +93,28 @@ def drop_inner(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 @lru_cache(maxsize=256)
-def _list_folder_needs(name: str, stamp: int, path: str, home: str) -> tuple[Path, ...]:
+def _list_folder_needs(name: str, stamp: int, path: str, private: Private) -> tuple[Path, ...]:
     """Return the needs of a folder on PATH; `stamp`, its time, is only part of the cache's key."""
     folder = Path(name)
-    needed = dict.fromkeys(_find_installation(folder / "-", Path(home)))
+    needed = dict.fromkeys(_find_installation(folder / "-", private))
     if all(each.is_relative_to(folder) or each.name.startswith("lib") for each in needed):
         # A folder of its own, such as ~/.local/bin, into which tools link from anywhere.
         with os.scandir(folder) as entries:
             files = [entry.path for entry in entries if not entry.is_dir()]
         for program in files[:_ENTRIES]:
-            needed |= dict.fromkeys(_list_needed(program, path, home))
+            needed |= dict.fromkeys(_list_needed(program, path, private))
     return tuple(needed)
 
 
 @lru_cache(maxsize=4096)
-def _list_needed(program: str, path: str, home: str, depth: int = 0) -> tuple[Path, ...]:
+def _list_needed(program: str, path: str, private: Private, depth: int = 0) -> tuple[Path, ...]:
     needed: dict[Path, None] = {}
     for form in _follow_links(Path(program)):
-        needed |= dict.fromkeys(_find_installation(form, Path(home)))
+        needed |= dict.fromkeys(_find_installation(form, private))
         for base in _read_base(form) if depth < _LINKS else ():
-            needed |= dict.fromkeys(_list_needed(base, path, home, depth + 1))
+            needed |= dict.fromkeys(_list_needed(base, path, private, depth + 1))
     if depth < _LINKS and (interpreter := _read_shebang(program, path)):
-        needed |= dict.fromkeys(_list_needed(interpreter, path, home, depth + 1))
+        needed |= dict.fromkeys(_list_needed(interpreter, path, private, depth + 1))
     return tuple(each for each in needed if each.exists())
 
 
@@ -126,7 +130,7 @@ def _follow_links(path: Path) -> Iterator[Path]:
         yield path.resolve()
 
 
-def _find_installation(path: Path, home: Path) -> Iterator[Path]:
+def _find_installation(path: Path, private: Private) -> Iterator[Path]:
     """Yield what has to be shown for a program: its installation, or only its folder or itself
     where the folder above holds much else.
     """
@@ -142,9 +146,9 @@ def _find_installation(path: Path, home: Path) -> Iterator[Path]:
         return
     folder = path.parent
     prefix = folder.parent if folder.name in _PROGRAM_FOLDERS else folder
-    if not is_shared(prefix, home):
+    if not is_shared(prefix, private):
         yield prefix
-    elif folder != prefix and not is_shared(folder, home):
+    elif folder != prefix and not is_shared(folder, private):
         yield folder
         yield from (each for name in ("lib", "lib64") if (each := prefix / name).is_dir())
     elif path.exists():

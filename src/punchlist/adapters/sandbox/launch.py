@@ -11,6 +11,7 @@ from msgspec import Struct
 from punchlist.adapters.sandbox.bubblewrap import Descriptors, build_arguments
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import counts_processes, probe_support
+from punchlist.ports.weaknesses import note_weaknesses
 
 _LIMITED = 'ulimit -c 0; {limits}exec "$@"'
 _FORMS = {"-u": "ulimit -u {1} 2>/dev/null || ulimit -p {1} 2>/dev/null; "}
@@ -36,6 +37,7 @@ def prepare_command(
         yield PreparedCommand(list(command), cwd)
         return
     support = probe_support()
+    note_weaknesses(sandbox.kind, support.weaknesses)
     inner = [*_limit_command(sandbox), *command]
     if sandbox.required and not support.complete:
         yield PreparedCommand(inner, cwd, refused="; ".join(support.weaknesses))

@@ -94,6 +94,8 @@ async def find_hidden(
         checkout=checkout.root,
         configurations={each.analyzer: each for each in code},
         read_base=partial(checkout.read_file, before),
+        wishes=settings.sandbox.wishes,
+        private=(session.home.resolve(),),
     )
     bare = build_unsuppressed(settings.analyzers, kit, sources)
     rest = build_analyzers(settings.analyzers, kit, [name for name in sources if name not in bare])

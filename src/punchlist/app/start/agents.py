@@ -60,6 +60,7 @@ class RunAgents:
             user=Path.home(),
             sandbox=settings.agents.sandbox,
             hosts=settings.agents.hosts,
+            wishes=settings.sandbox.wishes,
             mail=self._mail,
         )
         self._artifacts = FolderArtifacts(folder)

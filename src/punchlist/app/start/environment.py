@@ -63,7 +63,11 @@ async def plan_environment(session: Session) -> SetupPlan:
 
 async def make_environment(session: Session, plan: SetupPlan, say: Callable[[str], None]) -> None:
     workshop = await session.workshop()
-    ground = CheckoutContext(checkout=workshop.checkout.root.resolve(), hidden=(session.home,))
+    ground = CheckoutContext(
+        checkout=workshop.checkout.root.resolve(),
+        hidden=(session.home,),
+        sandbox=session.settings().settings.sandbox.wishes,
+    )
     async with WorkTrees(workshop).open_tree(workshop.checkout.head, apart=True) as tree:
         hosts = session.settings().settings.setup.hosts
         await EnvironmentMaker(plan, tree, ground, hosts).make(say)

@@ -13,6 +13,7 @@ from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.app.sandboxes import check_sandbox_settings
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings, survey_code
@@ -46,7 +47,12 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     )
     text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
     settings = loaded.settings
-    for check in (check_tracker_settings, check_keep_settings, check_agent_settings):
+    for check in (
+        check_tracker_settings,
+        check_keep_settings,
+        check_agent_settings,
+        check_sandbox_settings,
+    ):
         check(loaded)
     found = await find_checks(workshop, scope.base, loaded, head=scope.head, given=request.checks)
     checks = await name_check_files(found.checks, workshop, scope.base)

@@ -49,11 +49,11 @@ def check_agent_settings(loaded: LoadedSettings) -> None:
     for name, origin in loaded.origins.items():
         table, _, field = name.partition(".")
         prompt = table == "role" and field.endswith(".prompt")
-        own = prompt or table in _OWN_TABLES or name in _OWN_SETTINGS
+        own = prompt or table == "sandbox" or table in _OWN_TABLES or name in _OWN_SETTINGS
         if origin == REPOSITORY_FILE and own:
             raise SettingsError(
                 f"{REPOSITORY_FILE}: {name}: a repository does not choose what an agent is, is"
-                " given, is told or is kept from",
+                " given or is told, nor what its sandbox keeps from it",
                 hint="put it into your own settings file, or give it with --set",
             )
 

@@ -56,9 +56,16 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     trees, artifacts = WorkTrees(workshop), FolderArtifacts(folder)
     agents = RunAgents(started.crew, settings, folder, run.usage, own=own_agents)
     hidden = (workshop.folder.parents[1],)
+    wishes = settings.sandbox.wishes
     configured = {each.analyzer: each for each in started.configurations}
     read_base = partial(workshop.checkout.read_file, started.change.base)
-    kit = Kit(checkout=checkout, configurations=configured, read_base=read_base)
+    kit = Kit(
+        checkout=checkout,
+        configurations=configured,
+        read_base=read_base,
+        wishes=wishes,
+        private=hidden,
+    )
     own = (path for check in started.checks for path in check.files)
     named = (path for each in started.configurations for path in each.named)
     protected = protect_files(settings.protected, own, named)
@@ -68,7 +75,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     return World(
         change=started.change,
         trees=trees,
-        repository=GitRepository(workshop, trees, when=int(run.started_at)),
+        repository=GitRepository(workshop, trees, when=int(run.started_at), wishes=wishes),
         analyzers=analyzers,
         unsuppressed=build_unsuppressed(settings.analyzers, kit, tools),
         undeclared=undeclared_analyzers(settings.analyzers),
@@ -76,7 +83,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         unreviewed=settings.analyzers.unreviewed,
         documents=_open_documents(run, started, folder),
         fixers={"edits": EditFixer(suppressions)},
-        checks=LocalCheckRunner(checkout, hidden=hidden, protected=protected),
+        checks=LocalCheckRunner(checkout, hidden=hidden, protected=protected, wishes=wishes),
         tracker=make_tracker(loaded, workshop),
         artifacts=artifacts,
         results=make_results(settings.keep),
@@ -90,7 +97,9 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         forget_answer=agents.forget_answer,
         subscribe=agents.notices.subscribe,
         collect_cut_calls=agents.spending.collect_cut,
-        comparer=Comparison(checkout, checks=started.checks, hidden=hidden, protected=protected),
+        comparer=Comparison(
+            checkout, checks=started.checks, hidden=hidden, protected=protected, wishes=wishes
+        ),
     )
 
 

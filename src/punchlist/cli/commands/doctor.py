@@ -6,11 +6,12 @@ import click
 import msgspec
 
 from punchlist.app.doctor import Probe, examine_setup
+from punchlist.app.sandboxes import is_root, try_sandboxes
 from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import current_folder, run_session
-from punchlist.cli.show.tables import probes_table, settings_table
+from punchlist.cli.show.tables import probes_table, sandboxes_table, settings_table
 from punchlist.cli.terminal import print_result
 from punchlist.settings import LoadedSettings, list_names
 
@@ -20,14 +21,19 @@ from punchlist.settings import LoadedSettings, list_names
 @options.flag(
     "--ask", help="Ask each agent in agents.use for one word; that costs what they charge for it."
 )
+@options.flag(
+    "--security", help="What each kind of child may read, write, reach and use up, and what lacks."
+)
 @options.set_option
 @options.json_option
-def command(show: bool, ask: bool, json_: bool, settings: tuple[str, ...]) -> Exit:
+def command(show: bool, ask: bool, security: bool, json_: bool, settings: tuple[str, ...]) -> Exit:
     """What is installed here, and what is missing. Exit code 6 if something needed is."""
 
     async def work(session: Session) -> Exit:
         if show:
             return _show_settings(session.settings(), json=json_)
+        if security:
+            return await _show_sandboxes(session.settings(), json=json_)
         return _show_probes(await examine_setup(session, ask=ask), json=json_)
 
     flags = options.parse_flags({"settings": settings})
@@ -43,6 +49,17 @@ def _is_repository() -> bool:
 def _show_probes(probes: list[Probe], *, json: bool) -> Exit:
     print_result(probes, [probes_table(probes)], json=json)
     return Exit.FINE if all(probe.found or not probe.needed for probe in probes) else Exit.SETUP
+
+
+async def _show_sandboxes(loaded: LoadedSettings, *, json: bool) -> Exit:
+    rows = await try_sandboxes()
+    lacks = sorted({lack for row in rows for lack in row.lacks})
+    notes = [f"Missing here: {lack}" for lack in lacks]
+    if is_root():
+        notes.append("You are root: what leaves a sandbox by a hole in the kernel is root, too.")
+    print_result(rows, [sandboxes_table(rows), *notes], json=json)
+    complete = not lacks and all(row.works for row in rows)
+    return Exit.SETUP if loaded.settings.sandbox.required and not complete else Exit.FINE
 
 
 def _show_settings(loaded: LoadedSettings, *, json: bool) -> Exit:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from punchlist.app.after.audit import Audit
     from punchlist.app.doctor import Probe
+    from punchlist.app.sandboxes import SandboxRow
 
 
 def items_table(items: Sequence[Item]) -> "Table":
@@ -59,6 +60,21 @@ def probes_table(probes: "Sequence[Probe]") -> "Table":
         word, style = ("found", "green") if probe.found else missing
         mark = Text(probe.mark or word, style)
         table.add_row(mark, probe.name, one_line(probe.version), one_line(probe.note))
+    return table
+
+
+def sandboxes_table(rows: "Sequence[SandboxRow]") -> "Table":
+    from rich.text import Text
+
+    table = make_table("", "Child", "May")
+    for row in rows:
+        word, style = ("works", "green") if row.works else ("fails", "bold red")
+        sockets = "" if row.unix_sockets else "; no unix sockets"
+        told = Text(f"{row.runs}\n", "dim")
+        told.append(f"read    system, tree, its own program; {row.reads}\n", "none")
+        told.append(f"write   {row.writes}\nreach   {row.reaches}{sockets}\n", "none")
+        told.append(f"use     {', '.join(row.limits)}", "none")
+        table.add_row(Text(word, style), row.kind, told)
     return table
 
 

@@ -10,8 +10,6 @@ class Children(Struct, frozen=True, kw_only=True):
     tries: tuple[ev.ConnectionRefused, ...] = ()
     refused: int = 0
     """All refused tries, also those that were like an earlier one."""
-    weaknesses: dict[str, tuple[str, ...]] = {}
-    """By what could not be had: the children that went without it."""
     reached: dict[str, ev.HostBytes] = {}
     """By host: the traffic of all children."""
 
@@ -20,10 +18,6 @@ def add_child(known: Children, event: ev.ChildEvent) -> Children:
     """Return the record with one more event."""
     if isinstance(event, ev.ConnectionRefused):
         return replace(known, tries=(*known.tries, event))
-    weaknesses = dict(known.weaknesses)
-    for weakness in event.weaknesses:
-        children = weaknesses.get(weakness, ())
-        weaknesses[weakness] = tuple(dict.fromkeys((*children, event.child)))
     reached = dict(known.reached)
     for host, more in event.reached.items():
         before = reached.get(host, ev.HostBytes(0))
@@ -32,6 +26,4 @@ def add_child(known: Children, event: ev.ChildEvent) -> Children:
             before.sent + more.sent,
             before.received + more.received,
         )
-    return replace(
-        known, weaknesses=weaknesses, reached=reached, refused=known.refused + event.refused
-    )
+    return replace(known, reached=reached, refused=known.refused + event.refused)

@@ -23,10 +23,13 @@ from punchlist.model.patch.patch import Patch
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag=str.lower):
-    """Fields of every event: moves of items, and its cost."""
+    """Fields of every event: moves of items, its cost, and what the sandbox of its children lacked,
+    as "KIND: WHAT".
+    """
 
     moves: tuple[Move, ...] = ()
     usage: Usage = Usage()
+    weaknesses: tuple[str, ...] = ()
     pins: dict[str, str] = {}
     """SHA-256 of the files of evidence that belong to it, by name in the run's folder."""
 
@@ -435,8 +438,6 @@ class Contained(Event, frozen=True, kw_only=True):
     child: str
     sandbox: str
     """`bubblewrap` or `none`."""
-    weaknesses: tuple[str, ...] = ()
-    """What could not be had for it, in words."""
     keys_held: tuple[str, ...] = ()
     """Variables whose key it did not get: the proxy added it to its requests."""
     reached: dict[str, HostBytes] = {}

@@ -37,6 +37,7 @@ def fold(run: Run, entry: ev.Entry) -> Run:
         active=run.active + _active_seconds(run, entry),
         started_at=run.started_at or entry.at,
         usage=run.usage + event.usage,
+        weaknesses=run.weaknesses | {*event.weaknesses} if event.weaknesses else run.weaknesses,
         items=_apply_moves(run, event.moves),
     )
     round_ = run.position.round

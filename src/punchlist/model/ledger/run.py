@@ -255,6 +255,8 @@ class Run(Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     ended: str = ""
     usage: Usage = Usage()
+    weaknesses: frozenset[str] = frozenset()
+    """What the sandboxes of its children lacked, as "KIND: WHAT"."""
 
     @property
     def waiting_for(self) -> Question | None:
