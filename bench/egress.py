@@ -115,7 +115,7 @@ def main():
     middle = {how: statistics.median(each) for how, each in taken.items()}
     quick = {how: statistics.quantiles(each, n=20)[0] for how, each in taken.items()}
     print(
-        f"{'new connection, ms':<28}{'median':>8}{'added':>8}{'x direct':>10}{'fastest 5%':>12}{'added':>8}"
+        f"{'new connection, ms':<28}{'median':>8}{'added':>8}{'x direct':>10}{'fastest 5%':>12}{'added':>8}{'CPU of the proxy':>18}"
     )
     for how, name in {"direct": "direct", **WAYS}.items():
         added, ratio = middle[how] - middle["direct"], middle[how] / middle["direct"]
