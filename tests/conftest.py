@@ -160,6 +160,7 @@ KINDS = {
     "adapters/agents/test_opencode_real.py": "agents",
     "adapters/agents/test_whole_run": "agents",
     "adapters/agents/test_agent_matrix.py": "agents",
+    "adapters/agents/test_agent_network.py": "agents",
     "mcp/test_mcp_real.py": "agents",
     "conformance/test_landing.py": "process",
     **dict.fromkeys(

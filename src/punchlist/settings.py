@@ -91,6 +91,15 @@ class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keba
     """
 
 
+class SetupSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """What `punchlist setup` may reach; a repository cannot set it."""
+
+    hosts: tuple[str, ...] = ()
+    """Hosts besides the package registries that your own settings for pip and uv name (PyPI if they
+    name none), as in `agent.NAME.hosts`.
+    """
+
+
 class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Limits of `punchlist serve`, in seconds and counts."""
 
@@ -156,6 +165,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """
     limits: LimitSettings = LimitSettings()
     protect: ProtectSettings = ProtectSettings()
+    setup: SetupSettings = SetupSettings()
     track: TrackSettings = TrackSettings()
     keep: KeepSettings = KeepSettings()
     serve: ServeSettings = ServeSettings()

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -20,6 +21,7 @@ from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.hash_chain import link_entry
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.ports.notices import Notices
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action, Verb
 from punchlist.steps.verb import NoOptions
@@ -144,6 +146,10 @@ class Stage:
     def then(self, *steps) -> None:
         self._steps += steps
 
+    @cached_property
+    def notices(self) -> Notices:
+        return Notices()
+
     @property
     def workflow(self) -> Workflow:
         return Workflow("mine", "a test", tuple(self._steps), "")
@@ -167,6 +173,7 @@ class Stage:
             change=CHANGE, trees=NoFiles(), repository=None, analyzers=self.analyzers, documents={}, fixers={}, checks=None,
             tracker=FilesTracker(self.folder / "issues"), artifacts=FolderArtifacts(self.folder / "artifacts"), cache=None,
             reports={"report.txt": lambda run: run.id.encode()}, protected=Protected(), suppressions=Suppressions(()), clock=self.clock,
+            subscribe=self.notices.subscribe,
         )  # fmt: skip
 
     def begun(self) -> None:

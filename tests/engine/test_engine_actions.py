@@ -56,6 +56,53 @@ def test_a_step_that_names_an_action_for_ever_has_it_done_once(stage):
     assert stage.keys == ["started", "a", "b", "", "ended"]
 
 
+def refused(target):
+    return ev.ConnectionRefused(child="a", target=target, why="not listed")
+
+
+def test_what_a_child_does_is_written_down_while_its_action_runs_and_changes_no_position(stage):
+    seen = []
+
+    async def perform(job, run, world):
+        stage.notices.post(refused(f"{job.name}.example:443"))
+        seen.append([entry.event for entry in stage.entries][-1])
+        return done(job.name)
+
+    stage.verb(all_of("a", "b"), perform)
+    run = stage.drive()
+    assert [event.target for event in seen] == ["a.example:443", "b.example:443"]
+    assert [entry.place for entry in stage.entries].count("child") == 2
+    assert [each.target for each in run.children.tries] == ["a.example:443", "b.example:443"]
+    assert run.ended
+    assert stage.run == run
+
+
+def test_a_notice_from_before_the_run_is_driven_is_written_down_first(stage):
+    stage.notices.post(refused("early.example:443"))
+    stage.verb(all_of("a"), Log())
+    assert [each.target for each in stage.drive().children.tries] == ["early.example:443"]
+    assert stage.keys[1] == "notice 1"
+
+
+def test_a_notice_that_the_store_refuses_is_kept_and_does_not_end_the_action(stage):
+    class Full:
+        def __init__(self) -> None:
+            self.full = True
+            self.kept = []
+
+        def record(self, event):
+            if self.full:
+                raise StoreError("no room")
+            self.kept.append(event.target)
+
+    store = Full()
+    stage.notices.subscribe(store.record)
+    stage.notices.post(refused("one:1"))
+    store.full = False
+    stage.notices.post(refused("two:2"))
+    assert store.kept == ["one:1", "two:2"]
+
+
 def test_the_same_key_at_another_place_is_another_action(stage):
     log = Log()
     stage.verb(all_of("a"), log)

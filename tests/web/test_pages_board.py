@@ -184,6 +184,23 @@ def test_a_run_is_not_called_clean_before_it_has_ended():
     assert ended.gaps
 
 
+def test_what_an_agent_was_kept_from_is_on_the_page_of_its_run():
+    told = Told()
+    for target in ("collector.example:443", "collector.example:80"):
+        refused = ev.ConnectionRefused(child="claude (fixer)", target=target, why="not listed")
+        told.tell(refused, "child")
+    weak = ("codex (fixer): holds a copy of your login .codex/auth.json",)
+    told.tell(ev.Contained(child="codex (fixer)", sandbox="bubblewrap", weaknesses=weak), "child")
+    head = views_run.build_head(told.run, SHOP, State.STOPPED)
+    assert [(gap.about, gap.what) for gap in head.gaps[1:]] == [
+        ("sandbox", "Programs ran in an incomplete sandbox"),
+        ("network", "claude (fixer) tried to reach 2 other hosts, and was refused"),
+    ]
+    assert head.gaps[1].why == weak[0]
+    lines = [moment.said for moment in views_run.build_timeline(told.run, 1).moments]
+    assert lines[0] == "claude (fixer) tried to reach collector.example:80, and was refused"
+
+
 def test_a_run_whose_items_were_all_dismissed_is_not_called_fixed():
     told = Told().tell(ev.Reviewed(reviewer="ruff", commit="c"))
     told.items(item(1), item(2), moves=(Move(1, Fact.DISMISSED, "ada", "no"), *fixed(2)))

@@ -162,6 +162,7 @@ async def _ask_agent(name: str, settings: Settings, home: Path) -> Probe:
             state=home,
             user=Path.home(),
             sandbox=settings.agents.sandbox,
+            hosts=settings.agents.hosts,
             wishes=settings.sandbox.wishes,
         )
         own = merge_settings(name, settings.agent, settings.agents)

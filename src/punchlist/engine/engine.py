@@ -65,6 +65,7 @@ class Engine:
     async def drive(self, run: Run) -> Run:
         """Drive the run to its end, a question or a limit; can be cancelled between two events."""
         self._run = run
+        self._world.subscribe(self._record_notice)
         try:
             while not self._run.ended and not self._run.waits:
                 await asyncio.sleep(0)  # between steps with nothing to do it can be cancelled, too
@@ -252,6 +253,10 @@ class Engine:
     def _driven_seconds(self) -> float:
         """Return how many seconds the run was driven, up to now."""
         return self._run.active + max(0.0, self._world.clock() - self._run.last_at)
+
+    def _record_notice(self, event: ev.AnyEvent) -> None:
+        """Record what a child did while its action still runs."""
+        self._record_event("child", f"notice {self._run.seq}", event)
 
     def _record_event(self, place: str, key: str, event: ev.AnyEvent) -> None:
         """Append the event to the ledger, fold it, then notify the watcher.

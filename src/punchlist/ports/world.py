@@ -13,6 +13,7 @@ from punchlist.ports.artifacts import Artifacts, Cache
 from punchlist.ports.checks import CheckRunner
 from punchlist.ports.compare import Comparer
 from punchlist.ports.fixer import Fixer
+from punchlist.ports.notices import Record
 from punchlist.ports.repository import Repository
 from punchlist.ports.results import ResultStore
 from punchlist.ports.roles import Crew
@@ -29,6 +30,10 @@ def _all_files(name: str, tree: Tree, paths: Sequence[str]) -> Sequence[str]:
 
 
 def _ignore(label: str) -> None:
+    return None
+
+
+def _no_notices(record: Record) -> None:
     return None
 
 
@@ -68,5 +73,7 @@ class World:
     """Forget the stored answer under a label, so that the agent is asked again."""
     results: ResultStore | None = None
     """Where the results of the run are kept, besides its own folder."""
+    subscribe: Callable[[Record], None] = _no_notices
+    """Name who records the events that come from the midst of an action."""
     collect_cut_calls: Callable[[], Usage] = Usage
     """Return, once, what agents' calls used that were cancelled or killed."""

@@ -19,8 +19,8 @@ _NAMED = 10
 
 
 class Gap(Struct, frozen=True):
-    """Something this run did not verify. `about`: reviewer, check, entry, scope, limit, stop,
-    trouble, filing, flag or sandbox.
+    """Something this run did not verify, or could not hold. `about`: reviewer, check, entry, scope,
+    limit, stop, trouble, filing, network, sandbox or flag.
     """
 
     about: str
@@ -227,6 +227,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _weak_sandboxes(run)
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
+    yield from _refused_tries(run)
     yield from (Gap("trouble", "An action failed", reason) for reason in run.trouble)
     if run.landing.unpublished:
         what = (
@@ -254,6 +255,18 @@ def find_gaps(run: Run) -> Iterator[Gap]:
         what = f"{pluralize(len(outside), 'item')} in {where} outside the change"
         yield Gap("scope", what, "listed, and not worked on")
     yield from (Gap("scope", note) for note in run.started.change.notes)
+
+
+def _refused_tries(run: Run) -> Iterator[Gap]:
+    """Yield, by child, the hosts that it tried to reach and may not."""
+    tries: dict[str, dict[str, str]] = {}
+    for each in run.children.tries:
+        tries.setdefault(each.child, {}).setdefault(each.target or "a host", each.why)
+    for child, targets in tries.items():
+        named = ", ".join(f"{target} ({why})" for target, why in [*targets.items()][:_NAMED])
+        more = f" and {len(targets) - _NAMED:,} more" if len(targets) > _NAMED else ""
+        what = f"{child} tried to reach {pluralize(len(targets), 'other host')}, and was refused"
+        yield Gap("network", what, f"{named}{more}")
 
 
 def _reached_limits(run: Run) -> Iterator[Gap]:

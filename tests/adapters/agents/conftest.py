@@ -36,6 +36,7 @@ class Bench:
         self.settings = AgentSettings(command=realcli.command(kind), timeout=90, silence=60)
         self.heard: list[str] = []
         self.spending = Spending()
+        self.tell: Callable[[Any], None] = lambda event: None
         self._kind, self._dialect = kind, dialect
 
     def agent(self, *, sandbox: bool = True, **settings: Any) -> CliAgent:
@@ -45,6 +46,7 @@ class Bench:
             replace(self.place, sandbox=sandbox),
             self.artifacts,
             self.spending,
+            self.tell,
         )
         return CliAgent(self._dialect, seat)
 

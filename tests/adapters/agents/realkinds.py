@@ -39,6 +39,7 @@ class Careless:
     def __init__(self, kind: Kind) -> None:
         self._kind, self._dialect = kind, kind.dialect
         self.program, self.keys = self._dialect.program, self._dialect.keys
+        self.access = self._dialect.access
         self.metered, self.make_meter = self._dialect.metered, self._dialect.make_meter
         self.cumulative, self.describe_event, self.parse_output = (
             self._dialect.cumulative,

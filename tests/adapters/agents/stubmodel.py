@@ -19,6 +19,7 @@ Tools called @read, @write, @edit, @shell and @final are translated to what the 
 
 import gzip
 import json
+import ssl
 import threading
 import time
 from contextlib import suppress
@@ -45,19 +46,25 @@ class _Server(ThreadingHTTPServer):
 
 
 class StubModel:
-    """The server; `requests` is what it was asked, newest last."""
+    """The server; `requests` is what it was asked, newest last, and `logins` are the keys it was shown."""
 
-    def __init__(self, scenario: dict[str, Any]) -> None:
+    def __init__(self, scenario: dict[str, Any], tls: ssl.SSLContext | None = None) -> None:
         self.scenario = scenario
         self.requests: list[dict[str, Any]] = []
+        self.logins: set[str] = set()
         self._hits: dict[str, int] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
         handler = type("Handler", (_Handler,), {"owner": self})
         self._server = _Server(("127.0.0.1", 0), handler)
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._server.daemon_threads = True
         self._server.block_on_close = False
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        address = f"localhost:{self._server.server_address[1]}"
+        self.url = (
+            f"https://{address}" if tls else f"http://{address.replace('localhost', '127.0.0.1')}"
+        )
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
@@ -195,6 +202,9 @@ class _Handler(BaseHTTPRequestHandler):
                 return
 
     def _record(self, **values: object) -> None:
+        self.owner.logins |= {
+            value for key, value in self.headers.items() if key.lower() in SECRET_HEADERS
+        }
         headers = {
             key.lower(): "***" if key.lower() in SECRET_HEADERS else value
             for key, value in self.headers.items()

@@ -12,6 +12,7 @@ from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filen
 from punchlist.adapters.agents.dialect import AgentCall, ParsedReply, Unmetered
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.json_lines import parse_events
+from punchlist.adapters.agents.model_access import ModelAccess
 from punchlist.adapters.agents.registry import build_agent
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.sandbox.support import sandbox_kind
@@ -29,6 +30,7 @@ class Parrot(Unmetered):
 
     program = sys.executable
     keys = ("PARROT_API_KEY",)
+    access = ModelAccess()
     cumulative = ("input_tokens",)
 
     def build_call(self, ask, desk):
@@ -178,12 +180,12 @@ def test_it_gets_the_named_keys_and_no_other_secret_and_a_home_of_its_own(asked,
         "say(type='result', text=json.dumps(dict(os.environ)))",
         settings={
             "keys": ("EXTRA",),
-            "env": {"PARROT_URL": "http://127.0.0.1", "PARROT_TOKEN": "hidden-000"},
+            "env": {"PARROT_URL": "http://model.example", "PARROT_TOKEN": "hidden-000"},
         },
     )
     seen = msgspec.json.decode(reply.text)
     assert "GITHUB_TOKEN" not in seen
-    assert seen["PARROT_URL"] == "http://127.0.0.1"
+    assert seen["PARROT_URL"] == "http://model.example"
     assert seen["HOME"] == str(asked.place.folder / "polly" / "home")
     assert seen["TMPDIR"] == str(asked.place.folder / "polly" / "tmp")
     assert (asked.place.folder / "polly" / "home" / "conf" / "parrot.json").read_text() == "{}"

@@ -21,21 +21,26 @@ from punchlist.adapters.agents.dialect import (
 )
 from punchlist.adapters.agents.home import AgentPlace, build_sandbox, copy_login
 from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_event
+from punchlist.adapters.agents.network import SECRET_NAME, parse_hosts, plan_network
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.agents.spending import CallMeter, Spending, read_usage_file
+from punchlist.adapters.egress.contained_call import OPEN, ContainedCall
+from punchlist.adapters.egress.door import Egress
+from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
+from punchlist.adapters.egress.traffic import EgressLog, RefusedTry
 from punchlist.adapters.process.run import (
     OutputWatch,
     ProcessResult,
     base_environment,
     named_environment,
-    run,
     which,
 )
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
-from punchlist.adapters.sandbox.support import sandbox_kind
+from punchlist.adapters.sandbox.support import can_hold_network, sandbox_kind
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.model.item.usage import Usage
+from punchlist.model.ledger.events import AnyEvent, ConnectionRefused
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.weaknesses import note_weaknesses
@@ -44,7 +49,6 @@ OUTPUT_LIMIT = PROFILES[ChildKind.AGENT].quotas.output
 GRACE = 2.0
 """Agents that heed SIGTERM end within half a second, with their session saved; others never do."""
 
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 6
 _NOT_CHARGED = frozenset(
     {
@@ -69,6 +73,8 @@ class AgentSetup:
     place: AgentPlace
     artifacts: Artifacts
     spending: Spending = field(default_factory=Spending)
+    tell: Callable[[AnyEvent], None] = lambda event: None
+    """Called with what a call was held by and tried to reach."""
 
 
 class CliAgent:
@@ -79,6 +85,7 @@ class CliAgent:
         self._dialect = dialect
         self._setup = setup
         self._settings = setup.settings
+        parse_hosts((*setup.place.hosts, *setup.settings.hosts))
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         if reason := self._setup.spending.refusal_reason():
@@ -94,18 +101,50 @@ class CliAgent:
 
     async def _ask_measured(self, ask: Ask, hear: Hear, meter: CallMeter) -> Reply:
         dialect, settings = self._dialect, self._settings
-        keys = named_environment((*dialect.keys, *settings.keys))
-        mask = _make_masker(_find_secrets({**settings.env, **keys}, settings.keys))
-        context = self._build_context({**settings.env, **keys})
+        given = {**settings.env, **named_environment((*dialect.keys, *settings.keys))}
+        mask = _make_masker([given[name] for name in _find_secrets(given, settings.keys)])
+        contained = self._contain_call(ask, given)
+        context = self._build_context(contained.env)
         call = dialect.build_call(ask, context)
         for name, content in call.files.items():
             write_atomic(context.home / name, content.encode())
         measure = self._make_measurer(ask, context, meter)
         listen = _make_listener(dialect, hear, mask, measure)
-        ran = await self._run_call(ask, call, context, keys, listen)
+        try:
+            ran = await self._run_call(ask, call, context, contained, listen)
+        finally:
+            self._setup.tell(contained.describe())
         ran = replace(ran, stdout=mask(ran.stdout), stderr=mask(ran.stderr))
         parsed = _apply_trouble(ran, dialect.parse_output(_without_stop(ran), ask))
+        parsed = replace(parsed, failed=contained.explain_failure(parsed.failed))
         return self._build_reply(ask, ran, parsed, meter)
+
+    def _contain_call(self, ask: Ask, given: Mapping[str, str]) -> ContainedCall:
+        """Return the variables of a call, and what it may reach; keys stay outside if they can."""
+        place, settings = self._setup.place, self._settings
+        child, tell = f"{self.name} ({ask.role})", self._setup.tell
+        if not place.sandbox or not can_hold_network():
+            kind = sandbox_kind() if place.sandbox else "none"
+            return ContainedCall(child, ask.label, dict(given), weaknesses=(OPEN,), sandbox=kind)
+        plan = plan_network(self._dialect.access, self._dialect.keys, settings, given, place.hosts)
+
+        def report_refusal(tried: RefusedTry) -> None:
+            tell(
+                ConnectionRefused(child=child, target=tried.target, why=tried.why, label=ask.label)
+            )
+
+        left = set(_find_secrets(given, settings.keys)) - set(plan.held)
+        logins = [name for name in settings.login if (place.user / name).is_file()]
+        weaknesses = [f"holds the key in {name}" for name in sorted(left)]
+        weaknesses += [f"holds a copy of your login {name}" for name in logins]
+        return ContainedCall(
+            child,
+            ask.label,
+            {**given, **plan.env},
+            Egress(plan.policy, EgressLog(report_refusal)),
+            plan.held,
+            tuple(weaknesses),
+        )
 
     def _make_measurer(
         self, ask: Ask, context: CallContext, meter: CallMeter
@@ -143,7 +182,7 @@ class CliAgent:
         ask: Ask,
         call: AgentCall,
         context: CallContext,
-        keys: Mapping[str, str],
+        contained: ContainedCall,
         hear: Callable[[bytes], str],
     ) -> ProcessResult:
         settings = self._settings
@@ -152,8 +191,7 @@ class CliAgent:
         environment = {
             **base_environment(),
             **call.env,
-            **settings.env,
-            **keys,
+            **contained.env,
             "HOME": str(context.home),
             "TMPDIR": str(context.tmp),
         }
@@ -161,14 +199,15 @@ class CliAgent:
         sandbox = self._build_sandbox(ask, call, [program, *command[1:], which("node") or ""])
         if not context.sandboxed and (trouble := _exposure_reason(call, ask.folder)):
             return ProcessResult(command=tuple(line), trouble=trouble)
-        return await run(
+        return await run_behind_proxy(
             line,
+            contained.egress,
+            sandbox,
             cwd=call.cwd or ask.folder,
             env=environment,
             timeout=settings.timeout,
             stdin=call.stdin.encode(errors="surrogateescape"),
             limit=OUTPUT_LIMIT,
-            walls=sandbox,
             watch=_make_watch(hear, call.client, settings.silence),
         )
 
@@ -297,8 +336,8 @@ def _relative_paths(paths: tuple[str, ...], folder: Path) -> tuple[str, ...]:
 
 
 def _find_secrets(env: Mapping[str, str], named: Sequence[str]) -> list[str]:
-    """Return the values of variables with a secret-like name or named as keys by the user."""
-    return [value for name, value in env.items() if name in named or _SECRET_NAME.search(name)]
+    """Return the variables with a secret-like name, or named as keys by the user."""
+    return [name for name in env if name in named or SECRET_NAME.search(name)]
 
 
 def _make_masker(values: list[str]) -> Callable[[bytes], bytes]:

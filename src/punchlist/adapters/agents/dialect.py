@@ -5,6 +5,9 @@ To add an agent, write a dialect and name it in `registry.AGENTS`:
     class Parrot:
         program = "parrot"                 # default; settings may name another
         keys = ("PARROT_API_KEY",)         # variables from the user's environment
+        access = ModelAccess(              # its model: variables of key and base URL, usual URL
+            ModelEndpoint(keys, "PARROT_BASE_URL", "https://api.parrot.example"),
+            hosts=("login.parrot.example",))  # and what it needs where it has no key
         cumulative = ()                    # fields of Usage that count a whole session
         def build_call(self, ask: Ask, context: CallContext) -> AgentCall:
             env = {"PARROT_HOME": str(context.home)}
@@ -31,6 +34,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.agents.model_access import ModelAccess
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ChildInput, ProcessResult
@@ -104,6 +108,9 @@ class AgentDialect(Protocol):
 
     @property
     def keys(self) -> tuple[str, ...]: ...
+
+    @property
+    def access(self) -> ModelAccess: ...
 
     @property
     def cumulative(self) -> tuple[str, ...]: ...

@@ -28,6 +28,8 @@ class AgentPlace(Struct, frozen=True, kw_only=True):
     user: Path
     """The user's home: login files are copied from it, secrets in it are hidden."""
     sandbox: bool = True
+    hosts: tuple[str, ...] = ()
+    """Hosts that all of them may reach."""
     wishes: SandboxWishes = SandboxWishes()
     mail: Path | None = None
     """The mailbox of outside agents, if there is one."""
@@ -77,7 +79,6 @@ def build_sandbox(
         files=view.files,
         writable=(place.make_home(name), place.make_tmp(name)),
         hidden=(*list_secrets(place.user), place.state, *find_secret_files(root)),
-        network=True,
         required=place.wishes.required,
     )
 

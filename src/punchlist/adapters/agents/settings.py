@@ -26,6 +26,14 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """
     login: tuple[str, ...] = ()
     """Files below your home folder that it needs to be logged in; copied into the home it gets."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that it may reach besides its model's: `HOST`, `HOST:PORT`, `*.HOST`, an address or a
+    network; without a port it is 443. Behind walls it reaches no other.
+    """
+    keyless: bool = True
+    """Whether its key stays outside its sandbox, where its program takes a base URL: punchlist's
+    proxy adds the key to its requests. With false it is given the key.
+    """
     timeout: float = 0
     """Seconds one call may take. Default: agents.timeout."""
     silence: float = 0
@@ -57,6 +65,8 @@ class AgentsSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     """Whether agents run behind walls where bubblewrap is there: they write only in their own work
     tree and home.
     """
+    hosts: tuple[str, ...] = ()
+    """Hosts that every agent may reach besides its model's, as in `agent.NAME.hosts`."""
     prompt_limit: int = 400_000
     """Characters of the longest prompt; what does not fit is cut by priority, and said."""
 

@@ -21,7 +21,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.checks.environment import CheckoutContext, LaunchSpec, prepare_launch
+from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
+from punchlist.adapters.egress.traffic import EgressLog
 from punchlist.adapters.environments.named_packages import NamedPackages
+from punchlist.adapters.environments.registries import (
+    build_egress,
+    describe_refusal,
+    installer_environment,
+)
 from punchlist.adapters.environments.tree_links import NOTE, EnvironmentNote, find_links, read_note
 from punchlist.adapters.process.registry_environment import (
     list_registry_files,
@@ -29,7 +36,7 @@ from punchlist.adapters.process.registry_environment import (
 )
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
-from punchlist.adapters.sandbox.support import sandbox_kind
+from punchlist.adapters.sandbox.support import can_hold_network, sandbox_kind
 from punchlist.errors import ToolError
 from punchlist.ports.tree import Tree
 from punchlist.views.safe_text import remove_secrets
@@ -120,17 +127,25 @@ def plan_steps(
 
 
 class EnvironmentMaker:
-    """Makes one planned environment from a tree, in the sandbox of checks with the network."""
+    """Makes one planned environment from a tree, in the sandbox of checks; it reaches the user's
+    package registries and `hosts`.
+    """
 
-    def __init__(self, plan: SetupPlan, tree: Tree, ground: CheckoutContext) -> None:
+    def __init__(
+        self, plan: SetupPlan, tree: Tree, ground: CheckoutContext, hosts: Sequence[str] = ()
+    ) -> None:
         self._plan = plan
         self._tree = tree
         self._ground = replace(ground, kind=ChildKind.SETUP)
         self._draft = plan.folder.with_name(f"{_MAKING}{secrets.token_hex(4)}")
         self._sandboxed = sandbox_kind() != "none"
+        self._registry = registry_environment()
+        installer = "uv" if which("uv") else "pip"
+        self._egress = build_egress(self._registry, hosts, installer, EgressLog())
 
     async def make(self, say: Callable[[str], None]) -> None:
         """Make it in a folder beside its place, then rename that; a failure leaves nothing."""
+        self._egress.log.tell = lambda refused: say(describe_refusal(refused))
         plan, draft = self._plan, self._draft
         try:
             for name in ("env", "tmp"):
@@ -157,11 +172,12 @@ class EnvironmentMaker:
     async def _run(self, command: Sequence[str]) -> ProcessResult:
         with self._launch() as stage:
             moved = [word.replace(str(self._plan.folder), str(self._place)) for word in command]
-            return await run(
+            return await run_behind_proxy(
                 moved,
+                self._egress,
+                stage.sandbox,
                 cwd=stage.cwd,
                 env=stage.env,
-                walls=stage.sandbox,
                 timeout=_QUOTAS.seconds,
                 limit=_QUOTAS.output,
                 trim=True,
@@ -174,7 +190,7 @@ class EnvironmentMaker:
 
     @contextmanager
     def _launch(self) -> Iterator[LaunchSpec]:
-        temporary, registry = self._draft / "tmp", registry_environment()
+        temporary, registry = self._draft / "tmp", self._registry
         work = Path(tempfile.mkdtemp(dir=temporary))
         python = [self._plan.python.path]
         with prepare_launch(self._tree, self._ground, work, python) as stage:
@@ -190,8 +206,9 @@ class EnvironmentMaker:
                 "UV_CACHE_DIR": str(temporary / "uv"),
                 "UV_PYTHON_DOWNLOADS": "never",
                 "TMPDIR": str(temporary),
+                **(installer_environment(self._egress) if can_hold_network() else {}),
             }
-            fenced = replace(stage.sandbox, network=True, binds=(*stage.sandbox.binds, *binds))
+            fenced = replace(stage.sandbox, binds=(*stage.sandbox.binds, *binds))
             yield replace(stage, env=env, sandbox=fenced)
 
     async def _detach_tree(self, say: Callable[[str], None]) -> tuple[str, ...]:

@@ -52,6 +52,12 @@ def sandbox_kind() -> str:
     return "bubblewrap" if probe_support().program else "none"
 
 
+def can_hold_network() -> bool:
+    """Return whether a child can be kept from the network."""
+    support = probe_support()
+    return bool(support.program) and "network" not in support.lacks
+
+
 def probe_support() -> Support:
     """Return what was found out when first asked."""
     program = find_bubblewrap()

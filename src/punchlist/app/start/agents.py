@@ -20,6 +20,7 @@ from punchlist.errors import SettingsError, UsageError
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE, Agent
+from punchlist.ports.notices import Notices
 from punchlist.ports.roles import Crew
 from punchlist.roles.crew import build_crew
 from punchlist.settings import Settings, load_settings
@@ -58,10 +59,12 @@ class RunAgents:
             state=folder.parents[1],
             user=Path.home(),
             sandbox=settings.agents.sandbox,
+            hosts=settings.agents.hosts,
             wishes=settings.sandbox.wishes,
             mail=self._mail,
         )
         self._artifacts = FolderArtifacts(folder)
+        self.notices = Notices()
         limit = settings.limits.dollars
         self.spending = Spending(folder / "spending", limit=limit, earlier=earlier)
         self._players = {role: self._make_player(role, names) for role, names in cast.items()}
@@ -94,7 +97,7 @@ class RunAgents:
                 effort=chosen.effort or own.effort,
                 timeout=chosen.timeout or own.timeout,
             )
-            setup = AgentSetup(name, own, place, self._artifacts, self.spending)
+            setup = AgentSetup(name, own, place, self._artifacts, self.spending, self.notices.post)
             agents.append(self._own.get(name) or build_agent(setup))
         policy = AgentRetryPolicy(retries=settings.agents.retries)
         return Journal(RetryingAgent(agents, policy), self._artifacts)

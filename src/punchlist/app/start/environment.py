@@ -69,7 +69,8 @@ async def make_environment(session: Session, plan: SetupPlan, say: Callable[[str
         sandbox=session.settings().settings.sandbox.wishes,
     )
     async with WorkTrees(workshop).open_tree(workshop.checkout.head, apart=True) as tree:
-        await EnvironmentMaker(plan, tree, ground).make(say)
+        hosts = session.settings().settings.setup.hosts
+        await EnvironmentMaker(plan, tree, ground, hosts).make(say)
 
 
 async def add_lacking(

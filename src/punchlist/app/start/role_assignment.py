@@ -21,6 +21,11 @@ _BY_NAME = frozenset({OUTSIDE, "scripted", "dry"})
 """Kinds of agents whose settings do not say which model answers."""
 
 
+_OWN_TABLES = frozenset({"agent", "setup"})
+_OWN_SETTINGS = frozenset({"agents.sandbox", "agents.hosts"})
+"""Settings that a repository may not make."""
+
+
 def assign_roles(workflow: Workflow, settings: Settings) -> dict[str, tuple[str, ...]]:
     """Return the agents of each role. Raise UsageError if a needed role has none."""
     _check_names(settings)
@@ -38,12 +43,14 @@ def assign_roles(workflow: Workflow, settings: Settings) -> dict[str, tuple[str,
 
 
 def check_agent_settings(loaded: LoadedSettings) -> None:
-    """Raise SettingsError if the repository's own file sets agents, prompts or their sandbox."""
+    """Raise SettingsError if the repository's own file sets agents, prompts, their sandbox or what
+    they may reach.
+    """
     for name, origin in loaded.origins.items():
         table, _, field = name.partition(".")
         prompt = table == "role" and field.endswith(".prompt")
-        walls = table == "sandbox" or name == "agents.sandbox"
-        if origin == REPOSITORY_FILE and (table == "agent" or prompt or walls):
+        own = prompt or table == "sandbox" or table in _OWN_TABLES or name in _OWN_SETTINGS
+        if origin == REPOSITORY_FILE and own:
             raise SettingsError(
                 f"{REPOSITORY_FILE}: {name}: a repository does not choose what an agent is, is"
                 " given or is told, nor what its sandbox keeps from it",

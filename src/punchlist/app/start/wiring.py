@@ -96,6 +96,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         crew=agents.make_crew(hear),
         answered=agents.has_answer,
         forget_answer=agents.forget_answer,
+        subscribe=agents.notices.subscribe,
         collect_cut_calls=agents.spending.collect_cut,
         comparer=Comparison(
             checkout, checks=started.checks, hidden=hidden, protected=protected, wishes=wishes

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _TOP = 5
 _NAMED = 8
-_NOTES = frozenset({"scope", "stop", "filing"})
+_NOTES = frozenset({"scope", "stop", "filing", "network", "sandbox"})
 """Kinds of gaps that leave nothing unchecked."""
 
 _LANGUAGES = {

@@ -412,6 +412,41 @@ class Begun(Event, frozen=True, kw_only=True):
     """Those who play the role, each asked if the one before it fails."""
 
 
+class ConnectionRefused(Event, frozen=True, kw_only=True):
+    """A child tried to reach a host that it may not reach, and was refused."""
+
+    child: str
+    """The agent with its role, as "claude (fixer)"."""
+    target: str
+    """HOST:PORT; '' if the request could not be read."""
+    why: str
+    label: str = ""
+    """The call of the agent."""
+
+
+class HostBytes(Struct, frozen=True, omit_defaults=True):
+    """Traffic with one host."""
+
+    connections: int
+    sent: int = 0
+    received: int = 0
+
+
+class Contained(Event, frozen=True, kw_only=True):
+    """A child has ended: what held it meanwhile, and which hosts it reached."""
+
+    child: str
+    sandbox: str
+    """`bubblewrap` or `none`."""
+    keys_held: tuple[str, ...] = ()
+    """Variables whose key it did not get: the proxy added it to its requests."""
+    reached: dict[str, HostBytes] = {}
+    """By HOST:PORT."""
+    refused: int = 0
+    """Tries to reach other hosts; the first of each kind is a `ConnectionRefused` event."""
+    label: str = ""
+
+
 class StepDone(Event, frozen=True, kw_only=True):
     """The step at this place has nothing more to do."""
 
@@ -476,7 +511,9 @@ ControlEvent = (
     | Interrupted | Resumed | Ended | Dismissed
 )  # fmt: skip
 """How the run goes on."""
-AnyEvent = WorkEvent | ControlEvent
+ChildEvent = ConnectionRefused | Contained
+"""What children were held by and tried to reach."""
+AnyEvent = WorkEvent | ControlEvent | ChildEvent
 
 
 class Entry(Struct, frozen=True, kw_only=True):

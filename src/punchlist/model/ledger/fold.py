@@ -10,6 +10,7 @@ from punchlist.errors import UsageError
 from punchlist.model.item.item import ACTIONABLE, Item, Move, Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.append_only_map import AppendOnlyMap
+from punchlist.model.ledger.children import add_child
 from punchlist.model.ledger.fold_work import apply_work, point_at_shown, settled
 from punchlist.model.ledger.round_history import PastEvent, extend_history
 from punchlist.model.ledger.run import (
@@ -69,7 +70,7 @@ def fold_entries(run_id: str, entries: Iterable[ev.Entry]) -> Run:
     return reduce(fold, lines, begin(run_id, lines))
 
 
-_ASIDE = frozenset({"signal", "limit", "people", "begin"})
+_ASIDE = frozenset({"signal", "limit", "people", "begin", "child"})
 """Places of entries from outside the workflow; the step that is under way keeps its events."""
 _NO_ACTION = (ev.Started, ev.StepDone, ev.RoundEnded, ev.Ended)
 """Events of the engine itself; a step must not take them for an action of its own."""
@@ -103,6 +104,8 @@ def _apply_moves(run: Run, moves: Iterable[Move]) -> dict[int, Item]:
 def _apply_event(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:
     if isinstance(event, ev.WorkEvent):
         return apply_work(run, event)
+    if isinstance(event, ev.ChildEvent):
+        return replace(run, children=add_child(run.children, event))
     return _apply_control(run, entry, event)
 
 

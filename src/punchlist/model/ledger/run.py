@@ -17,6 +17,7 @@ from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.append_only_map import AppendOnlyMap
+from punchlist.model.ledger.children import Children
 from punchlist.model.ledger.round_history import PastEvent
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Diff
@@ -244,6 +245,7 @@ class Run(Struct, frozen=True, kw_only=True):
     filing: FilingRecord = FilingRecord()
     asking: Conversation = Conversation()
     by_item: ByItem = ByItem()
+    children: Children = Children()
     timeline: tuple[Moment, ...] = ()
     history: tuple[PastEvent, ...] = ()
     """Reviews, and results of agents' attempts."""

@@ -231,6 +231,11 @@ def _describe_answer(event: ev.Answered) -> _Line:
     return _Line(f"{event.by} answers {event.choice or ', '.join(event.answers)}")
 
 
+def _describe_refusal(event: ev.ConnectionRefused) -> _Line:
+    target = event.target or "a host"
+    return _Line(f"{event.child} tried to reach {target}, and was refused", Tone.BAD, event.why)
+
+
 def _describe_return(event: ev.Returned) -> _Line:
     return _Line(f"{pluralize(len(event.moves), 'claim')} not confirmed", Tone.BAD, event.why)
 
@@ -263,6 +268,7 @@ _LINES: dict[type[ev.Event], tuple[str, Callable[[Any], _Line]]] = {
     ev.RoundEnded: ("round", _describe_round),
     ev.Asked: ("question", lambda event: _Line("a person is asked", why=event.question)),
     ev.Answered: ("answer", _describe_answer),
+    ev.ConnectionRefused: ("network", _describe_refusal),
     ev.Halted: ("limit", lambda event: _Line("a limit was reached", Tone.BAD, event.limit)),
     ev.Returned: ("return", _describe_return),
     ev.Interrupted: (

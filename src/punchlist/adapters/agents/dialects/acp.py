@@ -14,6 +14,7 @@ from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent
 from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, ReadEvent
 from punchlist.adapters.agents.dialects import acp_client as client
 from punchlist.adapters.agents.json_lines import JsonEvent, parse_events
+from punchlist.adapters.agents.model_access import ModelAccess
 from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
@@ -40,6 +41,18 @@ class Acp:
 
     program = ""
     keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
+    access = ModelAccess(
+        hosts=(
+            "api.anthropic.com",
+            "api.openai.com",
+            "generativelanguage.googleapis.com",
+            "chatgpt.com",
+            "auth.openai.com",
+            "cloudcode-pa.googleapis.com",
+            "oauth2.googleapis.com",
+            "platform.claude.com",
+        )
+    )
     metered = False
     cumulative = ()
 

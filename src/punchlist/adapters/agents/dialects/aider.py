@@ -12,6 +12,7 @@ from pathlib import Path
 from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, Unmetered, option
 from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.agents.model_access import ModelAccess, ModelEndpoint
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import FENCED, UNFENCED, AgentTrouble, Ask
@@ -50,6 +51,11 @@ class Aider(Unmetered):
     program = "aider"
     keys = tuple(
         f"{name}_API_KEY" for name in ("OPENAI", "ANTHROPIC", "GEMINI", "OPENROUTER", "DEEPSEEK")
+    )
+    access = ModelAccess(
+        ModelEndpoint(("OPENAI_API_KEY",), "OPENAI_API_BASE", "https://api.openai.com/v1"),
+        ModelEndpoint(("ANTHROPIC_API_KEY",), "ANTHROPIC_API_BASE", "https://api.anthropic.com"),
+        hosts=("generativelanguage.googleapis.com", "openrouter.ai", "api.deepseek.com"),
     )
     cumulative = ()
 

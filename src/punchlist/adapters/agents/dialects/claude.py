@@ -13,6 +13,7 @@ from punchlist.adapters.agents.dialect import (
 )
 from punchlist.adapters.agents.dialects import stream_json
 from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.agents.model_access import ModelAccess, ModelEndpoint
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.ports.agent import Ask
 
@@ -35,6 +36,10 @@ class Claude:
     program = "claude"
     keys = tuple(
         "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN ANTHROPIC_BASE_URL".split()
+    )
+    access = ModelAccess(
+        ModelEndpoint(keys[:3], keys[3], "https://api.anthropic.com"),
+        hosts=("api.anthropic.com", "console.anthropic.com", "platform.claude.com"),
     )
     metered = True
     cumulative = ("input_tokens", "output_tokens", "dollars")

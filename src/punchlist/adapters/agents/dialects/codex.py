@@ -20,6 +20,7 @@ from punchlist.adapters.agents.dialect import (
     structured_prompt,
 )
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_event, parse_events
+from punchlist.adapters.agents.model_access import ModelAccess, ModelEndpoint
 from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
@@ -50,6 +51,10 @@ _SHELLS = frozenset({"bash", "sh", "zsh"})
 class Codex:
     program = "codex"
     keys = ("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+    access = ModelAccess(
+        ModelEndpoint(keys[:2], keys[2], _OPENAI),
+        hosts=("chatgpt.com", "auth.openai.com", "api.openai.com"),
+    )
     metered = True
     cumulative = ("input_tokens", "output_tokens")
 

@@ -16,6 +16,7 @@ from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filename
 from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, Unmetered
 from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.agents.model_access import ModelAccess
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import AgentTrouble, Ask
@@ -29,6 +30,7 @@ _LONGEST_ANSWER = 16 << 20
 class CommandDialect(Unmetered):
     program = ""
     keys = ()
+    access = ModelAccess()
     cumulative = ()
 
     def __init__(self, setup: AgentSetup, arguments: tuple[str, ...]) -> None:

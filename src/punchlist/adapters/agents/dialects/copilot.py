@@ -12,6 +12,7 @@ from punchlist.adapters.agents.dialect import (
     require_text,
 )
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, parse_events
+from punchlist.adapters.agents.model_access import ModelAccess, ModelEndpoint
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.ports.agent import AgentTrouble, Ask
 
@@ -41,6 +42,10 @@ class Copilot(Unmetered):
         "COPILOT_PROVIDER_TYPE",
         "COPILOT_PROVIDER_WIRE_API",
         "COPILOT_MODEL",
+    )
+    access = ModelAccess(
+        ModelEndpoint((_KEY,), "COPILOT_PROVIDER_BASE_URL"),
+        hosts=("api.github.com", "github.com", "*.githubcopilot.com"),
     )
     cumulative = ()
 

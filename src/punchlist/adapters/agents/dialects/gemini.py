@@ -14,6 +14,7 @@ from punchlist.adapters.agents.dialect import (
     require_text,
 )
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
+from punchlist.adapters.agents.model_access import ModelAccess, ModelEndpoint
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask
@@ -66,6 +67,20 @@ class Gemini(Unmetered):
     keys = tuple(
         "GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_GEMINI_BASE_URL GOOGLE_CLOUD_PROJECT"
         " GOOGLE_CLOUD_LOCATION".split()
+    )
+    access = ModelAccess(
+        ModelEndpoint(
+            ("GEMINI_API_KEY",),
+            "GOOGLE_GEMINI_BASE_URL",
+            "https://generativelanguage.googleapis.com",
+        ),
+        hosts=(
+            "generativelanguage.googleapis.com",
+            "cloudcode-pa.googleapis.com",
+            "oauth2.googleapis.com",
+            "aiplatform.googleapis.com",
+            "*.aiplatform.googleapis.com",
+        ),
     )
     cumulative = ()
 

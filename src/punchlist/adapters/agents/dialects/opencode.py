@@ -16,6 +16,7 @@ from punchlist.adapters.agents.dialect import (
     require_text,
 )
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
+from punchlist.adapters.agents.model_access import ConfiguredAccess
 from punchlist.adapters.agents.spending import Measured
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
@@ -50,6 +51,14 @@ _EDITS = encode_json(
     {"*": "allow", "external_directory": "allow", "doom_loop": "allow", "question": "deny"}
 )
 """A question to the user would be refused, and end the run as if all were well."""
+_PROVIDERS = {
+    "opencode": ("OPENCODE_API_KEY", "https://opencode.ai/zen/v1"),
+    "anthropic": ("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1"),
+    "openai": ("OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "google": ("GOOGLE_GENERATIVE_AI_API_KEY", "https://generativelanguage.googleapis.com/v1beta"),
+    "openrouter": ("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
+}
+"""By provider: the variable of its key, and its base URL."""
 _MARK = "@"
 _BROKEN = ("ECONNRESET", "ECONNREFUSED", "ConnectionClosed")
 _NAMED = {
@@ -67,6 +76,7 @@ class Opencode:
         "OPENCODE_API_KEY ANTHROPIC_API_KEY OPENAI_API_KEY GOOGLE_GENERATIVE_AI_API_KEY"
         " OPENROUTER_API_KEY OPENCODE_CONFIG_CONTENT".split()
     )
+    access = ConfiguredAccess("OPENCODE_CONFIG_CONTENT", _PROVIDERS)
     metered = True
     cumulative = ()
 

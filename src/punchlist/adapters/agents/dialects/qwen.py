@@ -14,6 +14,7 @@ from punchlist.adapters.agents.dialect import (
 )
 from punchlist.adapters.agents.dialects import stream_json
 from punchlist.adapters.agents.json_lines import JsonEvent
+from punchlist.adapters.agents.model_access import ModelAccess, ModelEndpoint
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.ports.agent import Ask
 
@@ -32,6 +33,10 @@ _SETTINGS = {
 class Qwen:
     program = "qwen"
     keys = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
+    access = ModelAccess(
+        ModelEndpoint(keys[:1], keys[1], "https://api.openai.com/v1"),
+        hosts=("chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com"),
+    )
     metered = True
     cumulative = ("input_tokens", "output_tokens")
 
