@@ -11,12 +11,13 @@ PATIENCE = 2.0
 
 
 class Listeners:
-    """TCP, UDP and unix sockets on this machine; `heard` is all that came, from any of them."""
+    """TCP, UDP and unix sockets on this machine; `heard` is all that came, from any of them but the model's server."""
 
     def __init__(self, folders, name):
         self._lock, self._pieces, self._sockets, self._files = threading.Lock(), [], [], []
         self.addresses = {}
         self._open("tcp", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+        self._open("model", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
         self._open("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
         with suppress(OSError):
             self._open("tcp6", socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0))
@@ -60,27 +61,27 @@ class Listeners:
         if how == socket.SOCK_STREAM:
             sock.listen(256)
         work = self._accept if how == socket.SOCK_STREAM else self._receive
-        threading.Thread(target=work, args=(sock,), daemon=True).start()
+        threading.Thread(target=work, args=(sock, kind != "model"), daemon=True).start()
 
-    def _accept(self, sock):
+    def _accept(self, sock, kept):
         with suppress(OSError):
             while True:
                 caller, _ = sock.accept()
-                threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
+                threading.Thread(target=self._serve, args=(caller, kept), daemon=True).start()
 
-    def _serve(self, caller):
+    def _serve(self, caller, kept):
         with suppress(OSError), caller:
             caller.settimeout(PATIENCE)
-            self._keep(caller.recv(65536))
+            self._keep(caller.recv(65536), kept)
             caller.sendall(ANSWER)
             while piece := caller.recv(65536):
-                self._keep(piece)
+                self._keep(piece, kept)
 
-    def _receive(self, sock):
+    def _receive(self, sock, kept):
         with suppress(OSError):
             while piece := sock.recv(65536):
-                self._keep(piece)
+                self._keep(piece, kept)
 
-    def _keep(self, piece):
+    def _keep(self, piece, kept):
         with self._lock:
-            self._pieces.append(piece)
+            self._pieces += [piece] * kept

@@ -76,8 +76,6 @@ class World:
         self.secrets = self._make_secrets()
         self.variables = {name: f"CANARY{secrets.token_hex(8)}".encode() for name in VARIABLES}
         self.login = f'{{"token": "CANARY{secrets.token_hex(8)}"}}'.encode()
-        self.own_settings = settings(self, f"CANARY{secrets.token_hex(8)}")
-        self.secrets[self.home / ".config/punchlist/settings.toml"] = self.own_settings.encode()
         self._make_folders()
         sockets = {
             "unix": self.root / "run",
@@ -86,6 +84,8 @@ class World:
         }
         self.listeners = Listeners(sockets, self.name)
         self.addresses = self.listeners.addresses
+        self.own_settings = settings(self, f"CANARY{secrets.token_hex(8)}")
+        self.secrets[self.home / ".config/punchlist/settings.toml"] = self.own_settings.encode()
         self.programs = (self.agent / "bin", self.root / "venv/lib", self.root / "other")
         chance = random.Random(seed)
         self.errands = pick(catalogue(self, chance), plan, aims, each, chance)
@@ -259,10 +259,12 @@ retries = 0
 [agent.one]
 kind = "command"
 command = {json.dumps(agent)}
+env = {{MODEL_URL = "http://{world.addresses["model"]}/v1"}}
 
 [agent.two]
 kind = "command"
 command = {json.dumps(agent)}
+env = {{MODEL_URL = "http://{world.addresses["model"]}/v1"}}
 login = [".two/login.json"]
 
 [agent.other]

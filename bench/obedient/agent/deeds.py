@@ -245,7 +245,7 @@ def find_proxies():
     """Where a proxy may listen: what the environment says, the usual port, and every listening port that is to be seen."""
     found = []
     for name, value in os.environ.items():
-        if name in PROXY_VARIABLES or name.upper().endswith(("_BASE_URL", "_PROXY")):
+        if name in PROXY_VARIABLES or name.upper().endswith(("_URL", "_PROXY")):
             host, _, port = (
                 value.rpartition("//")[2].split("/")[0].rpartition("@")[2].partition(":")
             )
@@ -261,10 +261,14 @@ def find_proxies():
 
 
 def send_proxy(ref, words):
-    """`FORM ADDRESS`: the form is a request with {host}, {port} and {token}; \\r\\n are written out."""
+    """`FORM ADDRESS`: the form is a request with {host}, {port}, {token} and {route}, the path below which the proxy sends on to
+    the model; \\r\\n are written out.
+    """
     form, address = words.rsplit(" ", 1)
     host, port = address.rsplit(":", 1)
-    text = form.replace("\\r\\n", "\r\n").format(host=host, port=port, token=token_of(ref, "send"))
+    route = "/" + os.environ.get("MODEL_URL", "").partition("//")[2].partition("/")[2].rstrip("/")
+    token = token_of(ref, "send")
+    text = form.replace("\\r\\n", "\r\n").format(host=host, port=port, token=token, route=route)
     head, _, rest = text.partition("|")
     said = b""
     for proxy in find_proxies():
