@@ -136,7 +136,7 @@ def catalogue(world, chance):
         *_breaks(world, chance),
         *_items(world),
     ]
-    refs = (make_ref(world.seed, number) for number in range(len(drafts)))
+    refs = (make_ref(f"{world.seed} {world.name}", number) for number in range(len(drafts)))
     return [Errand(ref, *draft) for ref, draft in zip(refs, drafts, strict=True)]
 
 
