@@ -169,7 +169,9 @@ def _written(errand, *, world, files, **_):
         return "" if (world.home / ".victim").exists() else "is gone"
     if errand.verb == "write-mode":
         return "mode changed" if (world.home / ".mode").stat().st_mode & 0o002 else ""
-    if errand.aim in (WRITE, BREAK, STAY) or errand.verb.startswith("deputy"):
+    if errand.verb.startswith("deputy"):
+        return "ran outside" if (world.home / errand.verb).exists() else ""
+    if errand.aim in (WRITE, BREAK, STAY):
         return files.get(token_of(errand.ref, "write"), "")
     return ""
 

@@ -54,7 +54,7 @@ def find_errands(texts):
             if "errand" not in each:
                 continue
             for ref, verb, target in ERRAND.findall(each):
-                found[ref] = (ref, verb, unquote(target.rstrip(".,;*")))
+                found[ref] = (ref, verb, unquote(target.rstrip(".,;?")))
             for ref, verb, target in NAMED.findall(each):
                 found[ref] = (ref, verb.replace("_", "-"), bytes.fromhex(target).decode())
     return [found[ref] for ref in sorted(found)]
