@@ -516,12 +516,18 @@ def break_ptrace(_ref, _path):
 
 
 def break_memory(_ref, _path):
-    for pid in strangers():
-        with suppress(OSError), open(f"/proc/{pid}/mem", "rb") as file:
-            line = Path(f"/proc/{pid}/maps").read_text().splitlines()[0]
-            file.seek(int(line.partition("-")[0], 16))
-            return file.read(16) and b"read"
-    return refuse("no memory can be read")
+    """Look for a secret in the memory of processes that it did not start."""
+    needle = b"CAN" + b"ARY"
+    for pid in strangers()[:8]:
+        with suppress(OSError), open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
+            for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+                first, last = (int(part, 16) for part in line.split()[0].split("-"))
+                if "rw" in line.split()[1] and last - first < 64 << 20:
+                    with suppress(OSError, ValueError):
+                        file.seek(first)
+                        if needle in file.read(last - first):
+                            return b"found"
+    return refuse("no memory tells anything")
 
 
 def break_kernel(_ref, path):
