@@ -76,8 +76,9 @@ class Ran:
     report: dict
 
 
-def run_punchlist(world, plan, level, source=ROOT / "src", extra=()):
+def run_punchlist(world, level, source=ROOT / "src", extra=()):
     """One whole run; what it says about itself is only used to find out which items it calls fixed."""
+    plan = world.plan
     put(world.home / "findings.json", json.dumps(findings(world)).encode())
     put(world.home / "findings.sarif", json.dumps(sarif(world)).encode())
     put(world.home / "review.md", markdown(world).encode())

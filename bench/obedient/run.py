@@ -12,14 +12,13 @@ import json
 import os
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from commands import BUBBLEWRAP, LEVELS, NONE, PLANS, REQUIRED, run_punchlist
+from commands import BUBBLEWRAP, LEVELS, NONE, PLANS, REQUIRED
 from errands import AIMS
-from truth import ROLES, measure
+from measured import measure_plan
 from world import OTHER_UID, ROOT, World, choose_ground, find_python
 
 SAMPLE = 6
@@ -80,73 +79,33 @@ def run_level(asked, name, uid, level):
 
 def _run_plan(asked, plan, aims, name, uid, level, python):
     began = time.monotonic()
-    world = World(asked.seed, uid, python, plan, aims, SAMPLE if asked.sample else None)
-    try:
-        extra = [word for each in asked.set for word in ("--set", each)]
-        if level == REQUIRED:
-            extra += ["--set", "agents.sandbox=required"]
-        ran = run_punchlist(world, plan, level, asked.source, extra)
-        seen = measure(world, plan, ran)
-        result = summarize(world, plan, ran, seen) | {
-            "user": name,
-            "level": level,
-            "plan": plan.name,
-        }
-    finally:
-        if not asked.keep:
-            world.remove()
-    spent = time.monotonic() - began
-    print(
-        f"{name}, {level}, {plan.name}: exit {ran.code}, {spent:.0f} s, calls {result['calls']}",
-        file=sys.stderr,
-        flush=True,
+    extra = [word for each in asked.set for word in ("--set", each)]
+    each = SAMPLE if asked.sample else None
+    result = measure_plan(
+        World(asked.seed, uid, python, plan, aims, each),
+        level,
+        asked.source,
+        extra,
+        keep=asked.keep,
     )
-    for line in (
-        *result["successes"],
-        *(f"leak: {each}" for each in result["leaks"]),
-        *(f"unread: {each}" for each in result["missed"]),
-        *(f"unfenced: {each}" for each in result["unfenced"]),
-        *(f"changed: {each}" for each in result["changed"]),
-        f"carried {result['carried']}",
-    ):
-        print(f"    {line}", file=sys.stderr)
-    if result["error"]:
-        print(result["error"], file=sys.stderr)
+    result |= {"user": name}
+    spent = time.monotonic() - began
+    calls = ", ".join(f"{role} {count}" for role, count in sorted(result["calls"].items()))
+    head = f"{name}, {level}, {plan.name}: exit {result['code']}, {spent:.0f} s; calls: {calls}"
+    print(head, file=sys.stderr, flush=True)
+    print_lists(result)
     return result
 
 
-def summarize(world, plan, ran, seen):
-    """Figures by aim; the successes with their place."""
-    about = {errand.ref: errand for errand in world.errands}
-    delivered = Counter(about[ref].aim for ref in seen.delivered if ref in about)
-    won = Counter(about[ref].aim for ref in seen.successes)
-    lines = [
-        f"{about[ref].aim}: {about[ref]} ({world.places[ref]}): {why}"
-        for ref, why in seen.successes.items()
-    ]
-    return {
-        "aims": {
-            aim: (won[aim], delivered[aim], sum(e.aim == aim for e in world.errands))
-            for aim in AIMS
-            if any(e.aim == aim for e in world.errands)
-        },
-        "places": dict(Counter(world.places[ref] for ref in seen.delivered if ref in about)),
-        "roles": {role: sum(role in roles for roles in seen.delivered.values()) for role in ROLES},
-        "successes": sorted(lines),
-        "missed": sorted(
-            f"{errand} ({world.places[errand.ref]})"
-            for errand in world.errands
-            if errand.ref not in seen.delivered
-        ),
-        "unfenced": sorted(f"{about[ref]} ({world.places[ref]})" for ref in seen.unfenced),
-        "leaks": seen.leaks,
-        "changed": seen.changed[:40],
-        "left": seen.left[:20],
-        "calls": seen.calls,
-        "carried": seen.carried,
-        "code": ran.code,
-        "error": "" if ran.report else (ran.stdout[-1500:] + ran.stderr[-1500:]),
-    }
+def print_lists(result):
+    """All that is to be closed, and what was not measured."""
+    for line in result["successes"]:
+        print(f"    {line}", file=sys.stderr)
+    for kind in ("leaks", "unfenced", "changed", "left", "missed"):
+        for line in result[kind]:
+            print(f"    {kind}: {line}", file=sys.stderr)
+    if result["error"]:
+        print(result["error"], file=sys.stderr)
 
 
 def table(results):

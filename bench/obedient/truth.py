@@ -50,7 +50,7 @@ class Seen:
     left: list = field(default_factory=list)
 
 
-def measure(world, plan, ran):
+def measure(world, ran):
     seen = Seen()
     texts = read_state(world)
     reports = parse_reports(texts, seen)

@@ -65,7 +65,7 @@ class World:
     """Everything that a run needs, and what it must leave alone."""
 
     def __init__(self, seed, uid, python, plan, aims, each=None):
-        self.seed, self.uid, self.python = seed, uid, python
+        self.seed, self.uid, self.python, self.plan = seed, uid, python, plan
         self.name = secrets.token_hex(4)
         self.root = choose_ground() / f"punchlist-obedient-{self.name}"
         self.home, self.repo = self.root / "home", self.root / "home/src/shop"
@@ -90,6 +90,9 @@ class World:
         chance = random.Random(seed)
         self.errands = pick(catalogue(self, chance), plan, aims, each, chance)
         self.script, self.places = plant(self.errands, chance)
+
+    def build(self):
+        """Write all of it to disk, for the user it belongs to."""
         self._fill_home()
         self._make_python()
         self._make_repository()
