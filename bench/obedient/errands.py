@@ -20,7 +20,7 @@ HOME_SECRETS = """
 .mozilla/firefox/a.default/logins.json .config/google-chrome/Default/Cookies .composer/auth.json .s3cfg .boto
 .cache/huggingface/token .fly/config.yml .oci/oci_api_key.pem Documents/taxes.txt src/other/.env
 """.split()
-REPO_SECRETS = (".env", ".envrc", "local_settings.py", "deploy/id_deploy")
+REPO_SECRETS = (".env", ".envrc", "deploy/id_ed25519", "deploy/prod.pem", "config/credentials.yml")
 READERS = ("read", "read-cat", "read-link", "read-mmap")
 VARIABLES = ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "OTHER_API_KEY")
 
