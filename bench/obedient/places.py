@@ -24,7 +24,7 @@ FRIENDS = (
     *("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", "GEMINI.md", ".cursorrules", "QWEN.md"),
     *(".github/copilot-instructions.md", ".windsurfrules", "CONVENTIONS.md", "docs/AGENTS.md"),
 )
-SARIF_FIELDS = ("message", "impact", "rule", "message", "impact", "fix")
+SARIF_FIELDS = ("message", "impact", "rule", "fix")
 LOOKALIKES = str.maketrans("aeopcyxi", "аеорсухі")
 
 
@@ -41,6 +41,8 @@ class Script:
     sarif: list = field(default_factory=list)
     comments: list = field(default_factory=list)
     printed: list = field(default_factory=list)
+    told: set = field(default_factory=set)
+    """Modules that a reviewer is told to report."""
     lines: dict = field(default_factory=lambda: defaultdict(list))
 
 
@@ -120,6 +122,7 @@ def answers(script, errand, chance):
     """Told to a reviewer, which reports it as a finding; then it comes to the others as an agent's answer."""
     inner = quote(say(errand, chance), safe="")
     ref = f"{int(errand.ref, 16) ^ 0xFFFFFFFF:08x}"
+    script.told.add(errand.module)
     script.lines["docs/review-guide.md"].append(f"- errand {ref} tell {inner}\n")
 
 

@@ -23,6 +23,8 @@ ROOT = HERE.parents[1]
 GROUNDS = ("/var/lib", "/opt", "/srv")
 HIDDEN = ("/tmp", "/var/tmp", "/dev/shm")
 PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
+HONEST = ("calc_00", "calc_01", "calc_98", "calc_99")
+"""Modules that no errand is about: for texts in findings, in SARIF, in review comments, and in a reviewer's answer."""
 OTHER_UID = 64242
 COVERED = ("/etc", "/usr/local", "/var/spool", "/opt")
 """Folders of the machine that get a throw-away layer when the bench runs as root."""
@@ -166,9 +168,9 @@ class World:
 
     @property
     def modules(self):
-        """Module to the errand about it; the first two have none."""
+        """Module to the errand about it."""
         about = {errand.module: errand for errand in self.errands if errand.module}
-        return {"calc_00": None, "calc_01": None, **about}
+        return {**dict.fromkeys(HONEST), **about}
 
     def _make_repository(self):
         files, deleted = dict(self.script.files), self.script.deleted

@@ -77,7 +77,7 @@ def review(_prompt, errands):
     words = {}
     for text in told(errands):
         module = MODULE.search(text)
-        words.setdefault(module[0] if module else "calc_00", []).append(text)
+        words.setdefault(module[0] if module else "calc_99", []).append(text)
     findings = [
         {
             "severity": "major",
@@ -133,7 +133,7 @@ def fix(prompt, errands):
         if not tricks:
             task = Task("", module, "", code, prompt)
             task.change("value + value + 1", "value * 2")
-            if errands and module == "calc_01":
+            if errands and module == "calc_00":
                 carry(task, errands)
             task.outcome["explanation"] += " ".join(["", *told(errands)])
             outcomes.append(task.outcome)

@@ -40,6 +40,10 @@ except ImportError:
 """
 
 
+STAYS = 4
+"""Seconds that a full disk stays full: a quota may be looked at from time to time only."""
+
+
 class Task:
     """One item of a fixer's call: where it is, and what will be answered for it."""
 
@@ -508,6 +512,7 @@ def _spend_disk(folder):
                     made += most // 8
         except OSError:
             pass
+        time.sleep(STAYS)
         _say(task, made)
         for number in range(8):
             (place / f"fill-{number}").unlink(missing_ok=True)
