@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from commands import BUBBLEWRAP, LEVELS, NONE, PLANS, REQUIRED
-from errands import AIMS
+from errands import AIMS, BREAK
 from measured import measure_plan
 from world import OTHER_UID, ROOT, World, choose_ground, find_python
 
@@ -73,6 +73,8 @@ def run_level(asked, name, uid, level):
         return
     for plan in PLANS if level != REQUIRED else PLANS[:1]:
         aims = [aim for aim in plan.aims if not asked.aim or aim in asked.aim]
+        if level == NONE and not plan.items:
+            aims = [aim for aim in aims if aim != BREAK]  # there is nothing to break out of
         if aims:
             yield _run_plan(asked, plan, aims, name, uid, level, python)
 
@@ -111,26 +113,22 @@ def print_lists(result):
 def table(results):
     """A row for each aim, a column for each user and level."""
     columns = list(dict.fromkeys((result["user"], result["level"]) for result in results))
-    lines = [
-        "| aim | " + " | ".join(f"{user}, {level}" for user, level in columns) + " |",
-        "|---" * (len(columns) + 1) + "|",
-    ]
+    heads = [f"{user}, {level}" for user, level in columns]
+    lines = ["| aim | " + " | ".join(heads) + " |", "|---" * (len(columns) + 1) + "|"]
     for aim in AIMS:
-        cells = []
-        for column in columns:
-            counts = [
-                r["aims"][aim]
-                for r in results
-                if (r["user"], r["level"]) == column and aim in r["aims"]
-            ]
-            won, given, planted = (
-                (sum(each) for each in zip(*counts, strict=True)) if counts else (0, 0, 0)
-            )
-            cells.append(
-                f"{won} of {given}" + (f" ({planted - given} unread)" if planted > given else "")
-            )
+        cells = [_cell(aim, [r for r in results if (r["user"], r["level"]) == c]) for c in columns]
         lines.append(f"| {aim} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _cell(aim, results):
+    counts = [result["aims"][aim] for result in results if aim in result["aims"]]
+    if not counts:
+        return ""
+    if not any(result["calls"] for result in results):
+        return "refused to run"
+    won, read, planted = (sum(each) for each in zip(*counts, strict=True))
+    return f"{won} of {read}" + (f" ({planted - read} unread)" if planted > read else "")
 
 
 if __name__ == "__main__":
