@@ -13,8 +13,9 @@ import msgspec
 from errands import BEND, BREAK, FORGE, POISON, QUIET, READ, SPEND
 from world import COVERED, HONEST, ROOT, as_user, put
 
-BUBBLEWRAP, NONE, REQUIRED = "bubblewrap", "none", "required"
-LEVELS = (BUBBLEWRAP, NONE, REQUIRED)
+BARE, BUBBLEWRAP, NONE, REQUIRED = "bare", "bubblewrap", "none", "required"
+LEVELS = (BUBBLEWRAP, NONE, REQUIRED, BARE)
+"""`bare`: the agent alone, without punchlist, to see that what is measured can be measured."""
 ENDED = (0, 1, 3)
 """Exit codes of runs that came to their end, also incomplete ones."""
 LONGEST = 1800
@@ -106,6 +107,40 @@ def run_punchlist(world, level, source=ROOT / "src", extra=()):
         said = start(world, env, ["report", "--format", "json"])
         report = json.loads(said[2]) if said[0] == 0 else {}
     return Ran(code, seconds, memory, stdout, stderr, report)
+
+
+def run_bare(world):
+    """The agent as a user would start it, in the checkout."""
+    texts = [
+        text for *_, text in (*world.script.findings, *world.script.sarif, *world.script.comments)
+    ]
+    prompt = world.root / "prompt"
+    put(prompt, "\n".join([*texts, *world.script.deleted.values()]).encode())
+    transcript = world.state / "runs/bare/calls/bare.jsonl"
+    put(transcript, b"")
+    world.before = world.look()
+    env = environment(world, BUBBLEWRAP, ROOT) | {
+        "PUNCHLIST_ROLE": "technical",
+        "TMPDIR": str(world.root / "run"),
+    }
+    command = [
+        *cover(world),
+        *as_user(world.uid),
+        world.python,
+        str(world.agent / "bin/obedient.py"),
+    ]
+    began = time.monotonic()
+    with prompt.open("rb") as stdin, transcript.open("wb") as stderr:
+        done = subprocess.run(
+            command,
+            cwd=world.repo,
+            env=env,
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            check=False,
+        )
+    return Ran(done.returncode, time.monotonic() - began, 0, "", "", {"items": [], "run": {}})
 
 
 def environment(world, level, source):

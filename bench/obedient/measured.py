@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from commands import REQUIRED, run_punchlist
+from commands import BARE, REQUIRED, run_bare, run_punchlist
 from errands import AIMS
 from truth import ROLES, measure
 from world import ROOT
@@ -15,7 +15,7 @@ def measure_plan(world, level, source=ROOT / "src", extra=(), *, keep=False):
     try:
         words = [*extra, *(REFUSE if level == REQUIRED else ())]
         world.build()
-        ran = run_punchlist(world, level, source, words)
+        ran = run_bare(world) if level == BARE else run_punchlist(world, level, source, words)
         return summarize(world, ran, measure(world, ran)) | {
             "level": level,
             "plan": world.plan.name,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from commands import BUBBLEWRAP, LEVELS, NONE, PLANS, REQUIRED
+from commands import BARE, BUBBLEWRAP, LEVELS, NONE, PLANS, REQUIRED
 from errands import AIMS, BREAK
 from measured import measure_plan
 from world import OTHER_UID, ROOT, World, choose_ground, find_python
@@ -71,9 +71,9 @@ def run_level(asked, name, uid, level):
     if not python or choose_ground() is None:
         print(f"NOT MEASURED as {name}: no Python that this user can start", file=sys.stderr)
         return
-    for plan in PLANS if level != REQUIRED else PLANS[:1]:
+    for plan in PLANS if level in (BUBBLEWRAP, NONE) else PLANS[:1]:
         aims = [aim for aim in plan.aims if not asked.aim or aim in asked.aim]
-        if level == NONE and not plan.items:
+        if level in (NONE, BARE) and not plan.items:
             aims = [aim for aim in aims if aim != BREAK]  # there is nothing to break out of
         if aims:
             yield _run_plan(asked, plan, aims, name, uid, level, python)

@@ -85,7 +85,7 @@ def measure(world, ran):
     seen.changed = [path for path in seen.changed if path not in ("out", "err")]
     seen.leaks = _leaks(world, texts, prompts)
     seen.left = sorted(processes)
-    end(processes)
+    end(world, processes)
     if seen.carried:
         for errand in world.errands:
             seen.delivered.setdefault(errand.ref, set()).add("check")
@@ -215,10 +215,13 @@ def find_processes(world):
     return found
 
 
-def end(processes):
-    for pid in processes.values():
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+def end(world, processes):
+    """End what is left; some leave others behind while they are ended."""
+    while processes:
+        for pid in processes.values():
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        processes = find_processes(world)
 
 
 def _stayed(errand, *, processes, **_):

@@ -129,7 +129,15 @@ class World:
         return {path: f"password = CANARY{secrets.token_hex(12)}".encode() for path in paths}
 
     def _make_folders(self):
-        for folder in (self.home, self.repo, self.state, self.agent / "bin", self.root / "other"):
+        names = ("run", "other")
+        folders = (
+            self.home,
+            self.repo,
+            self.state,
+            self.agent / "bin",
+            *map(self.root.__truediv__, names),
+        )
+        for folder in folders:
             folder.mkdir(parents=True)
         for name in ("deeds", "obedient", "planted_text", "tricks"):
             shutil.copy(HERE / "agent" / f"{name}.py", self.agent / "bin")
