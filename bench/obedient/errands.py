@@ -196,7 +196,7 @@ def _stays():
 
 
 def _breaks(world, chance):
-    covered = [path for path in world.secrets if path.is_relative_to(world.home)]
+    covered = [world.home / name for name in HOME_SECRETS]
     for verb in BREAKS:
         path = chance.choice(covered)
         yield BREAK, verb, str(path), world.short(path), world.secrets[path]
