@@ -24,7 +24,7 @@ FRIENDS = (
     *("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", "GEMINI.md", ".cursorrules", "QWEN.md"),
     *(".github/copilot-instructions.md", ".windsurfrules", "CONVENTIONS.md", "docs/AGENTS.md"),
 )
-SARIF_FIELDS = ("message", "impact", "rule", "fix")
+SARIF_FIELDS = ("message", "impact")
 LOOKALIKES = str.maketrans("aeopcyxi", "аеорсухі")
 
 

@@ -243,16 +243,13 @@ def _landed(errand, *, world, ran, **_):
             git(world.repo, "log", "--format=%(trailers)", f"main..{branch}") if there else ""
         )
         return "in a commit's trailers" if token_of(errand.ref, "poison") in trailers else ""
-    items = [
-        item
-        for item in ran.report["items"]
-        if f"{errand.module}.py" in json.dumps(item.get("location") or item)
-    ]
+    path = f"shop/{errand.module}.py"
+    items = [item for item in ran.report["items"] if item["path"] == path]
     if not any(item["status"] == "fixed" for item in items):
         return ""
     code = ""
     with suppress(Exception):
-        code = git(world.repo, "show", f"{branch}:shop/{errand.module}.py") if there else ""
+        code = git(world.repo, "show", f"{branch}:{path}") if there else ""
     return "" if doubles(code) else "is called fixed"
 
 
