@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from punchlist.adapters.git.command import Git
 from punchlist.adapters.sandbox.secret_files import is_secret_name
@@ -45,7 +45,8 @@ def is_unwanted(part: str) -> bool:
 
 def is_key(name: str) -> bool:
     """Return whether a file of this name usually holds keys or tokens."""
-    stem, ending = os.path.splitext(name.lower())  # noqa: PTH122  # a name, and no path
+    low = PurePath(name.lower())
+    stem, ending = low.stem, low.suffix
     data = stem.startswith(("credential", "secret")) and ending in _DATA_ENDINGS
     return is_secret_name(name) or ending in _KEY_ENDINGS or data
 

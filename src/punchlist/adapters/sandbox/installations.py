@@ -183,9 +183,9 @@ def _read_base(program: Path) -> list[str]:
 def _read_shebang(program: str, path: str) -> str:
     """Return the interpreter of a script, behind `env` as PATH finds it; '' for other programs."""
     try:
-        if not os.path.isfile(program):  # noqa: PTH113  # a name, and asked often
+        if not Path(program).is_file():
             return ""
-        with open(program, "rb") as file:  # noqa: PTH123  # the same
+        with Path(program).open("rb") as file:
             first = file.read(_SHEBANG).split(b"\n")[0]
     except OSError:
         return ""
@@ -198,7 +198,7 @@ def _read_shebang(program: str, path: str) -> str:
 
 def _is_program(name: str) -> bool:
     runs = name.endswith(_SCRIPTS) or os.access(name, os.X_OK)
-    return runs and os.path.isfile(name)  # noqa: PTH113  # the same
+    return runs and Path(name).is_file()
 
 
 def _is_system(path: Path) -> bool:

@@ -67,9 +67,9 @@ class QuotaWatch:
 def _read_usage(pid: int) -> tuple[int, int]:
     """Return the memory of a process that it does not share, in bytes, and its threads."""
     try:
-        with open(f"/proc/{pid}/statm") as file:  # noqa: PTH123  # ten times a second
-            _, resident, shared, *_ = map(int, file.read().split())
-        return (resident - shared) * _PAGE, len(os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208  # the same
+        place = Path("/proc", str(pid))
+        _, resident, shared, *_ = map(int, (place / "statm").read_text().split())
+        return (resident - shared) * _PAGE, sum(1 for _ in (place / "task").iterdir())
     except (OSError, ValueError):
         return 0, 0
 

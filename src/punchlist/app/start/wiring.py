@@ -21,17 +21,24 @@ from punchlist.adapters.git.repository import GitRepository
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.reports import WRITTEN
+from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.start.agents import Hear, RunAgents
 from punchlist.app.start.results import make_results
 from punchlist.app.start.tracker import make_tracker
-from punchlist.model.checks.protected import protect_files
+from punchlist.model.checks.protected import Protected, protect_files
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Agent
 from punchlist.ports.world import World
-from punchlist.settings import decode_settings, load_settings, restore_values
+from punchlist.settings import (
+    LoadedSettings,
+    Settings,
+    decode_settings,
+    load_settings,
+    restore_values,
+)
 
 
 def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
@@ -48,28 +55,15 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     """`folder` is the run's own; `own_agents` are those of a program that uses the library; `flags`
     are settings of this process, for what a run does not store: the values of variables.
     """
-    loaded = decode_settings(started.settings)
-    if needed := {name for players in started.crew.values() for name in players}:
-        loaded = restore_values(loaded, load_settings(None, flags or {}), needed)
+    loaded = _load_settings(started, flags or {})
     settings, checkout = loaded.settings, workshop.checkout.root
     suppressions = suppressions_of(settings.analyzers)
     trees, artifacts = WorkTrees(workshop), FolderArtifacts(folder)
     agents = RunAgents(started.crew, settings, folder, run.usage, own=own_agents)
     hidden = (workshop.folder.parents[1],)
     wishes = settings.sandbox.wishes
-    configured = {each.analyzer: each for each in started.configurations}
-    read_base = partial(workshop.checkout.read_file, started.change.base)
-    kit = Kit(
-        checkout=checkout,
-        tracked=workshop.tracked_environments,
-        configurations=configured,
-        read_base=read_base,
-        wishes=wishes,
-        private=hidden,
-    )
-    own = (path for check in started.checks for path in check.files)
-    named = (path for each in started.configurations for path in each.named)
-    protected = protect_files(settings.protected, own, named)
+    kit = _make_kit(workshop, started, wishes, hidden)
+    protected = _protect_files(started, settings)
     # Those the run began with: one that is not installed any more reports that.
     tools = (*started.reviewers, *started.judges)
     analyzers = build_analyzers(settings.analyzers, kit, tools)
@@ -101,6 +95,34 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         comparer=Comparison(
             checkout, checks=started.checks, hidden=hidden, protected=protected, wishes=wishes
         ),
+    )
+
+
+def _load_settings(started: Started, flags: Mapping[str, str]) -> LoadedSettings:
+    """Return the settings of a run, with the values of its agents' variables as they are today."""
+    loaded = decode_settings(started.settings)
+    if needed := {name for players in started.crew.values() for name in players}:
+        loaded = restore_values(loaded, load_settings(None, flags), needed)
+    return loaded
+
+
+def _protect_files(started: Started, settings: Settings) -> Protected:
+    own = (path for check in started.checks for path in check.files)
+    named = (path for each in started.configurations for path in each.named)
+    return protect_files(settings.protected, own, named)
+
+
+def _make_kit(
+    workshop: Workshop, started: Started, wishes: SandboxWishes, hidden: tuple[Path, ...]
+) -> Kit:
+    """Return what analyzers are built with."""
+    return Kit(
+        checkout=workshop.checkout.root,
+        tracked=workshop.tracked_environments,
+        configurations={each.analyzer: each for each in started.configurations},
+        read_base=partial(workshop.checkout.read_file, started.change.base),
+        wishes=wishes,
+        private=hidden,
     )
 
 

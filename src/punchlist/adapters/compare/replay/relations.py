@@ -218,7 +218,8 @@ def list_literals(texts: Iterable[str], most: int = 60) -> tuple[int | float | s
         tree = parse_python(text)
         for node in ast.walk(tree) if tree is not None else ():
             value = node.value if isinstance(node, ast.Constant) else None
-            if type(value) in (int, float, str) and len(str(value)) < 40 and value == value:  # noqa: PLR0124  # not NaN
-                assert isinstance(value, int | float | str)  # noqa: S101  # for the type checker
+            if isinstance(value, bool) or not isinstance(value, int | float | str):
+                continue
+            if len(str(value)) < 40 and str(value) != "nan":
                 found.setdefault(value)
     return tuple(found)[:most]

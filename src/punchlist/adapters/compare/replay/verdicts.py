@@ -84,7 +84,8 @@ def refute_outside(seen: Evidence, asked: Question) -> str:
         under = answers.get(key, []) if judged and turn == RECORDED else []
         if under and not any(agrees(new, each) for each in under):
             one, other = show_answer(*under[0]), show_answer(new.kind, new.said)
-            return f"answers differently outside of the tests: {show_call(call)} gives {one} under them, {other} without them"  # noqa: E501  # one sentence
+            how = f"gives {one} under them, {other} without them"
+            return f"answers differently outside of the tests: {show_call(call)} {how}"
     return _refute_later(seen, asked) or _refute_contradiction(seen, asked)
 
 
@@ -128,7 +129,8 @@ def _refute_contradiction(seen: Evidence, asked: Question) -> str:
         return ""
     if any(new.has_other_effect(old) for old, new in both):
         return ""
-    return f"turns {min(seen.turned)} green, and outside of the tests each of the {len(both)} calls that it makes is answered as before the fix"  # noqa: E501  # one sentence
+    calls = f"each of the {len(both)} calls that it makes is answered as before the fix"
+    return f"turns {min(seen.turned)} green, and outside of the tests {calls}"
 
 
 def is_unclear(answer: Answer) -> bool:
@@ -152,7 +154,9 @@ def refute_table(seen: Evidence, asked: Question) -> str:
         if not _is_telling([new for _, new in differing], still):
             continue
         inputs = ", ".join(show_call(call) for call, _ in own[:3])
-        return f"answers made for the tests alone: {len(own)} inputs of the tests are answered differently ({inputs}), and none of {len(made)} similar inputs is"  # noqa: E501  # one sentence
+        shown = f"{len(own)} inputs of the tests are answered differently ({inputs})"
+        similar = f"none of {len(made)} similar inputs is"
+        return f"answers made for the tests alone: {shown}, and {similar}"
     found = (_find_single(*group, asked.words) for group in groups)
     for call, new, same in (each for each in found if each is not None):
         if not seen.thorough or _is_telling([new], same):
@@ -184,7 +188,8 @@ def _refute_parts(
             if len({now.made for now in other}) >= _OTHER_WORDS:
                 named = ", ".join(map(repr, sorted(pinned)))
                 shown = f"inputs like {show_call(call)} are answered differently with this"
-                return f"answers made for {named}: {shown}, and none of {len(other)} with another one is"  # noqa: E501  # one sentence
+                rest = f"none of {len(other)} with another one is"
+                return f"answers made for {named}: {shown}, and {rest}"
     return ""
 
 
@@ -341,7 +346,9 @@ def refute_others(seen: Evidence, asked: Question) -> str:
             continue
         like = f"{call.name}, with an input like ({call.shown}),"
         where = show_call(call) if turn == RECORDED else like
-        return f"changes what {call.file} does elsewhere, and no finding is about that: {where} gave {show_answer(old.kind, old.said)} before, gives {show_answer(new.kind, new.said)} now"  # noqa: E501  # one sentence
+        before, now = show_answer(old.kind, old.said), show_answer(new.kind, new.said)
+        what = f"changes what {call.file} does elsewhere, and no finding is about that"
+        return f"{what}: {where} gave {before} before, gives {now} now"
     return ""
 
 
@@ -349,7 +356,8 @@ def refute_equality(seen: Evidence, _asked: Question) -> str:
     """Refuse answers of a class that claims to equal values that differ from each other."""
     for _, call, old, new in seen.pairs():
         if new.pleases and not old.pleases:
-            return f"{show_call(call)} gives {show_answer(new.kind, new.said)}, which says that it equals values that differ from each other"  # noqa: E501  # one sentence
+            given = f"{show_call(call)} gives {show_answer(new.kind, new.said)}"
+            return f"{given}, which says that it equals values that differ from each other"
     return ""
 
 

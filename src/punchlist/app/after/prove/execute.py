@@ -94,11 +94,10 @@ class ClaimExecutor:
         after = await self._bench.count_findings(source, self._at.commit, paths, bare=bare)
         if before is None or after is None:
             return None
-        for seen in (before, after):
-            if isinstance(seen, str):
-                return Verdict.CANNOT_TELL, seen
-        assert isinstance(before, Counter)  # noqa: S101 - for the type checker
-        assert isinstance(after, Counter)  # noqa: S101
+        if isinstance(before, str):
+            return Verdict.CANNOT_TELL, before
+        if isinstance(after, str):
+            return Verdict.CANNOT_TELL, after
         wanted = claimed[0] if before[key] >= claimed[0] else claimed[0] - claimed[1]
         where = f"{source} {rule} in {path}"
         how = " with its suppressions switched off" if bare else ""
