@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -307,20 +307,23 @@ def _blank_values(path: str, env: Mapping[str, str], origins: Mapping[str, str])
     return {name: value if name in shared else "" for name, value in env.items()}
 
 
-def restore_values(pinned: LoadedSettings, now: LoadedSettings) -> LoadedSettings:
+def restore_values(
+    pinned: LoadedSettings, now: LoadedSettings, needed: Collection[str]
+) -> LoadedSettings:
     """Return a run's settings with the values that its agents' variables have now. Raise
-    SettingsError if one is not set any more. A ledger of old has the values itself.
+    SettingsError if one of a `needed` agent is not set any more. A ledger of old has the values
+    itself.
     """
     agents = {}
     for name, agent in pinned.settings.agent.items():
         own = now.settings.agent.get(name, AgentSettings()).env
         lost = sorted(key for key, value in agent.env.items() if not value and key not in own)
-        if lost:
+        if lost and name in needed:
             raise SettingsError(
                 f"agent.{name}.env.{lost[0]}: the run was started with it, and it is not set now",
                 hint=f"set {lost[0]} below [agent.{name}.env] in {user_file()}",
             )
-        env = {key: value or own[key] for key, value in agent.env.items()}
+        env = {key: value or own.get(key, "") for key, value in agent.env.items()}
         agents[name] = replace(agent, env=env)
     return replace(pinned, settings=replace(pinned.settings, agent=agents))
 

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 from tampers import ANCHORED, FOUND, Scene
+from typed_command import CART, Punchlist
 
-from conftest import CART, Punchlist
 from punchlist.model.ledger import verify_ledger
 
 SECRET = "sk-ant-" + "api03-Zx8Qw3Er5Ty7Ui9Op2As4Df6Gh8Jk1Lz0Xc"

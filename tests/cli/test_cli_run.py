@@ -174,6 +174,30 @@ def test_fix_takes_single_items_of_an_earlier_review_and_nothing_else(punchlist,
     assert [each["reviewer"] for each in report["reviewers"]] == ["file:issues.json"]
 
 
+def test_items_of_an_earlier_review_are_fixed_where_their_code_is_now(punchlist, cart, tmp_path):
+    """The user went on since: lines were added above, and the file has another name."""
+    script, settings = tmp_path / "script.json", tmp_path / "settings.toml"
+    edit = {"path": "shop/till.py", "replace": "== None", "with": "is None"}
+    fixes = [{"edits": [edit], "outcome": {"outcome": "fixed"}}]
+    line = {"role": "fixer", "prompt": "file: shop/till.py:9", "fixes": fixes}
+    script.write_text(json.dumps({"lines": [line]}))
+    agent = f'[agent.robot]\nkind = "scripted"\nscript = "{script}"\n'
+    settings.write_text(f'analyzers.enabled = ["ruff"]\n{agent}')
+    punchlist.env["PUNCHLIST_CONFIG"] = str(settings)
+    items = punchlist.json("review", "--all")["report"]["items"]
+    (wanted,) = [item for item in items if item["findings"][0]["rule"] == "E711"]
+    assert wanted["findings"][0]["spot"]["line"] == 6
+    text = (cart.root / "cart.py").read_text()
+    cart.git("rm", "--quiet", "cart.py")
+    cart.commit({"shop/till.py": f'"""The till."""\n\nimport re\n{text}'}, "a new name")
+    chosen = ("fix", "--all", "--from", "last", "--item", str(wanted["number"]))
+    report = punchlist.json(*chosen, "--agent", "robot", "--no-checks")["report"]
+    (item,) = report["items"]
+    spot = item["findings"][0]["spot"]
+    assert (spot["path"], spot["line"]) == ("shop/till.py", 9)
+    assert item["attempts"][0]["fact"] == "said-fixed", "the fixer was told the new place"
+
+
 def test_fix_takes_findings_from_a_file(punchlist, cart, tmp_path):
     findings = tmp_path / "review.json"
     findings.write_text(

@@ -220,6 +220,7 @@ def test_a_commit_message_carries_no_secret_no_mention_and_no_forged_trailer():
     assert [line for line in lines if line.startswith(("Punchlist-", "Signed-off-by"))] == [
         "Punchlist-Run: r1",
         "Punchlist-Items: 1",
+        "Punchlist-Proofs: 1",
     ]
     assert len(lines[0]) <= 72
 

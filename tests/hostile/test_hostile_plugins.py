@@ -1,6 +1,7 @@
 """Code that the configuration of analyzers loads: never the change's, and the base's once it is allowed."""
 
 import json
+import os
 import stat
 import sys
 
@@ -518,3 +519,79 @@ def test_rules_that_the_users_settings_name_come_from_the_base(world):
     told = world.review("--set", "analyzers.ast_grep=rules/own.yml", tool="ast-grep")
     assert [item["path"] for item in world.ground.items()] == ["e.py"], told.stdout
     assert "not used: rules/own.yml" in notes(told)
+
+
+@pytest.mark.parametrize(
+    "form", ["--config-file=ci/types.ini", "--config-file ci/types.ini", "--config ci/types.ini"]
+)
+def test_a_configuration_that_arguments_name_is_followed_like_any_other(world, form, monkeypatch):
+    """Its place is in the user's settings; its text, and the plug-in, are the repository's."""
+    world.branch(
+        {"ci/types.ini": "[mypy]\nplugins = plugin.py\n", "ci/plugin.py": world.plugin("base")},
+        {"ci/types.ini": "[mypy]\nplugins = evil.py\n", "ci/evil.py": world.plugin("head")},
+    )
+    given = ("--set", f"analyzers.args.mypy={','.join(form.split())}")
+    told = world.review(*given)
+    assert "ci/types.ini: plugins = plugin.py would run code" in notes(told)
+    assert world.ran() == ""
+    told = world.review(*given, "--yes")
+    assert world.loaded() <= {"base"}, told.stdout
+
+
+def test_a_broken_file_of_other_tools_keeps_mypy_from_nothing(world):
+    world.repo.commit({"a.py": WRONG, "mypy.ini": "[mypy]\n", "setup.cfg": "[a]\nx = 1\nx = 2\n"})
+    world.review("--all")
+    assert [item["path"] for item in world.ground.items()] == ["a.py"]
+
+
+@pytest.mark.parametrize("how", ["files", "link to a folder", "links to files"])
+def test_programs_that_the_branch_commits_are_not_run_under_a_usual_name(world, how):
+    """An environment that is committed, or a committed link to a folder of the repository."""
+    script = f"#!/bin/sh\necho head >> {world.marker}\n"
+    folder = ".venv" if how == "files" else "tools/env"
+    world.repo.commit({"x.py": "x = 1\n", "mypy.ini": "[mypy]\n"})
+    world.repo.git("switch", "--quiet", "--create", "topic")
+    for tool in ("mypy", "python", "eslint", "ruff", "biome", "shellcheck", "pyright", "ty"):
+        world.repo.write(f"{folder}/bin/{tool}", script, mode=0o755)
+        if how == "links to files":
+            (world.repo.root / ".venv/bin").mkdir(parents=True, exist_ok=True)
+            (world.repo.root / f".venv/bin/{tool}").symlink_to(f"../../{folder}/bin/{tool}")
+    if how == "link to a folder":
+        (world.repo.root / ".venv").symlink_to(folder)
+    world.repo.commit({"a.py": WRONG, "a.js": "", "a.sh": "", "package.json": "{}"})
+    for arguments in (("doctor",), ("run", "--workflow", "review"), ("review",), ("allow",)):
+        world.ground(*arguments)
+        assert world.ran() == "", arguments
+
+
+@pytest.mark.parametrize("folder", [".", "bin", "./node_modules/.bin"])
+def test_a_folder_of_the_tree_that_is_on_the_path_has_no_programs(world, folder, monkeypatch):
+    script = f"#!/bin/sh\necho head >> {world.marker}\n"
+    for tool in ("mypy", "git", "shellcheck", "eslint", "env", "sh", "node"):
+        world.repo.write(f"{folder}/{tool}", script, mode=0o755)
+    world.repo.commit({"a.py": WRONG, "a.sh": "echo $x\n", "mypy.ini": "[mypy]\n"})
+    world.ground("run", "--all", "--workflow", "review", PATH=f"{folder}:{os.environ['PATH']}")
+    assert world.ran() == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", '[tool.odd.main]\nload-plugins = ["own"]\n'),
+        ("setup.cfg", "[odd:local-plugins]\npaths = ./extra\n"),
+        ("tox.ini", "[odd]\nplugins = own\n"),
+        ("package.json", '{"oddConfig": {"extends": "./own.js"}}'),
+    ],
+)
+def test_a_table_in_a_file_of_several_tools_is_configuration_that_may_load_code(
+    world, odd, name, text
+):
+    world.branch({name: text, "own.py": ""}, {})
+    assert f"{name}, which may name plug-ins, would run code" in notes(odd.review())
+
+
+def test_a_file_of_several_tools_that_only_mentions_one_asks_for_nothing(world, odd):
+    world.branch(
+        {"pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["odd"]\n'}, {}
+    )
+    assert odd.review().code == 0

@@ -179,6 +179,25 @@ def test_a_story_is_named_in_prompts_documents_commits_and_the_question(bench):
     assert bench.answer("b").ended
 
 
+def test_a_fix_that_breaks_a_test_does_not_land_and_the_next_fixer_is_told(bench):
+    """The second fixer has a line to play only if it is told which test broke."""
+    wrong = {"path": "shop/prices.py", "replace": "return sum(prices)", "with": "return 0"}
+    broken = {"when": FAULTS["mean"][0], "edits": [wrong], "outcome": {"outcome": "fixed"}}
+    bench.play(
+        fresh("mean", times=2),
+        fresh(),
+        fixer(broken, round=1),
+        fixer(fix("mean"), prompt="test_total", round=2),
+    )
+    run = bench.run("converge")
+    assert [attempt.fact for attempt in run.items[1].attempts if attempt.round == 1] == [
+        Fact.SAID_FIXED,
+        Fact.REJECTED,
+    ]
+    assert (run.items[1].status, run.ended) == (Status.FIXED, "fixed")
+    assert "return 0" not in bench.landed("shop/prices.py")
+
+
 def test_each_round_is_one_commit_where_that_is_asked_for(bench):
     bench.play(
         fresh("page", "mean", "initials", "cheapest", times=1),

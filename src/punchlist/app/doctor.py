@@ -16,6 +16,8 @@ from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.registry import build_agent, merge_settings
 from punchlist.adapters.analyzers.registry import detect_analyzers
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.workshop import ENVIRONMENTS
 from punchlist.adapters.process.run import run
 from punchlist.adapters.sandbox import support as sandbox
 from punchlist.adapters.store.artifacts import FolderArtifacts
@@ -57,14 +59,14 @@ class Probe(Struct, frozen=True, kw_only=True):
 async def examine_setup(session: Session, *, ask: bool = False) -> list[Probe]:
     """Probe the machine; with `ask`, also whether the agents in use answer, which costs."""
     settings = session.settings().settings
-    checkout = session.checkout.root if session.checkout else None
-    found = await run_probes(session.home, checkout, settings)
+    kit = await _build_kit(session.checkout)
+    found = await run_probes(session.home, kit, settings)
     return [*found, *await ask_agents(session.home, settings)] if ask else found
 
 
-async def run_probes(home: Path, checkout: Path | None, settings: Settings) -> list[Probe]:
+async def run_probes(home: Path, kit: Kit, settings: Settings) -> list[Probe]:
     machine = [_probe_python(), await _probe_git(), _probe_home(home), _probe_sandbox()]
-    return [*machine, *await _probe_analyzers(checkout), *await _probe_agents(settings)]
+    return [*machine, *await _probe_analyzers(kit), *await _probe_agents(settings)]
 
 
 def _probe_python() -> Probe:
@@ -103,7 +105,13 @@ def _probe_sandbox() -> Probe:
     )
 
 
-async def _probe_analyzers(checkout: Path | None) -> list[Probe]:
+async def _build_kit(checkout: Checkout | None) -> Kit:
+    if checkout is None:
+        return Kit()
+    return Kit(checkout=checkout.root, tracked=await checkout.list_tracked(ENVIRONMENTS))
+
+
+async def _probe_analyzers(kit: Kit) -> list[Probe]:
     return [
         Probe(
             name=tool.name,
@@ -112,7 +120,7 @@ async def _probe_analyzers(checkout: Path | None) -> list[Probe]:
             note=" ".join(tool.command) if tool.there else "not installed",
             needed=tool.name in SHIPPED,
         )
-        for tool in await detect_analyzers(kit=Kit(checkout=checkout))
+        for tool in await detect_analyzers(kit=kit)
     ]
 
 

@@ -140,3 +140,25 @@ def test_a_kept_tree_is_found_as_it_was_left_and_gone_when_the_work_is_done(tree
     with pytest.raises(KilledError):
         asyncio.run(killed())
     assert asyncio.run(again(fresh=True))[0] == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("inside", ["nothing", "a link", "a file", "a repository", "a commit"])
+def test_a_folder_that_was_made_a_repository_is_work_like_any_other(trees, inside):
+    def work(root):
+        (root / "sub/deep").mkdir(parents=True)
+        (root / "sub/deep/new.py").write_text("new\n")
+        (root / "a.py").write_text("one\n2\nthree\n")
+        match inside:
+            case "nothing":
+                (root / "sub/.git").mkdir()
+            case "a link":
+                (root / "sub/.git").symlink_to("/nonexistent")
+            case "a file":
+                (root / "sub/.git").write_text("gitdir: /nonexistent\n")
+            case _:
+                git(root / "sub", "init", "--quiet")
+        if inside == "a commit":
+            git(root / "sub", "add", ".")
+            git(root / "sub", "commit", "--quiet", "-m", "hidden")
+
+    assert set(taken(trees, work).paths) == {"a.py", "sub/deep/new.py"}

@@ -18,7 +18,8 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     effort: str = ""
     """How hard it shall think, in its own words (low, medium, high)."""
     env: dict[str, str] = {}
-    """Variables set for it, such as a base URL."""
+    """Variables set for it, such as a base URL. A run stores their names, and never their values.
+    """
     keys: tuple[str, ...] = ()
     """Names of variables passed on to it from punchlist's own environment, besides those its
     adapter knows (its API key).

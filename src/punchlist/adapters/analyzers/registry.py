@@ -203,7 +203,7 @@ def _make_builtin(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTo
 
 async def _probe_tool(tool: AnalyzerTool, kit: Kit) -> DetectedTool:
     program = tool.find_program(kit)
-    if not program:
+    if not program or kit.is_tracked(program[0]):
         return DetectedTool(name=tool.name)
     env = {**build_environment(walled=False), **tool.env}
     ran = await run([*program, "--version"], cwd=Path("/"), env=env, timeout=15)

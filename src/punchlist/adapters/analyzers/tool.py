@@ -83,6 +83,8 @@ class Kit:
     width: int = os.cpu_count() or 1
     """How many processes one analyzer may use; others run beside it."""
     find: Callable[[str], str | None] = which
+    tracked: frozenset[str] = frozenset()
+    """Folders of the checkout with programs that are part of the repository."""
     configurations: Mapping[str, ToolConfiguration] = field(default_factory=dict)
     """By analyzer: what its configuration names and loads, and whether that is allowed."""
     read_base: Callable[[str], Awaitable[bytes | None]] | None = None
@@ -105,17 +107,23 @@ class Kit:
         found = str(beside) if beside.is_file() else self.find(name)
         return (found,) if found else ()
 
-    def is_tracked(self, program: str, tracked: Sequence[str]) -> bool:
-        """Return whether a program is part of the repository: code under review is not run."""
-        if self.checkout is None or not Path(program).is_relative_to(self.checkout):
+    def is_tracked(self, program: str, tree: Tree | None = None) -> bool:
+        """Return whether a program is part of the repository, as it is or behind links: code under
+        review is not run.
+        """
+        if self.checkout is None:
             return False
-        folder = f"{Path(program).relative_to(self.checkout).parts[0]}/"
-        return any(path.startswith(folder) for path in tracked)
+        place = Path(program)
+        places = ((place, self.checkout), (place.resolve(), self.checkout.resolve()))
+        inner = [path.relative_to(root) for path, root in places if path.is_relative_to(root)]
+        folders = {path.parts[0] for path in inner}
+        carried = tree is not None and any(os.path.lexists(tree.root / name) for name in folders)
+        return carried or not folders.isdisjoint(self.tracked)
 
     def find_python(self, tree: Tree) -> str:
         """Return the Python of the project's own environment, or '' if there is none to trust."""
         for path in self._in_checkout(LOCAL[:2], "python"):
-            if path.exists() and not self.is_tracked(str(path), tree.files()):
+            if path.exists() and not self.is_tracked(str(path), tree):
                 return str(path)
         return ""
 
@@ -215,9 +223,10 @@ class AnalyzerTool:
         """
         return ()
 
-    async def follow_command(self, survey: "Survey") -> None:
-        """Note what the tool's command line, rather than its configuration, names and loads."""
+    async def follow_command(self, survey: "Survey") -> list[str]:
+        """Note what the tool's command line names and loads; return configuration files in it."""
         survey.named += (f"/{name}{end}" for name in self.rule_files for end in ("", "/**"))
+        return survey.follow_arguments(self.args)
 
     async def follow_file(self, path: str, text: str, survey: "Survey") -> list[str]:
         """Note what one configuration file names and loads; return others to follow."""
@@ -262,7 +271,7 @@ class CommandAnalyzer:
         if not program:
             hint = "install it, or leave it out of the enabled analyzers"
             return Analysis(failed=f"{tool.name} is not installed; {hint}")
-        if self._kit.is_tracked(program[0], tracked):
+        if self._kit.is_tracked(program[0], tree):
             why = "a program of the code under review is not run"
             refusal = f"the repository carries its own {tool.name}, and {why}"
             return Analysis(failed=refusal) if tool.asked else Analysis(skipped=refusal)

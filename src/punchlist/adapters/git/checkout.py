@@ -1,5 +1,6 @@
 """The user's repository, read only."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -162,6 +163,22 @@ class Checkout:
             return None
         blob = listed.stdout.split(maxsplit=3)[2].decode()
         return await self.git.check_output("cat-file", "blob", blob)
+
+    async def list_tracked(self, folders: Sequence[str]) -> frozenset[str]:
+        """Return those of the folders that are part of the repository, wholly or in part, as they
+        are or behind links.
+        """
+        tracked = set()
+        root = self.root.resolve()
+        for folder in folders:
+            place = self.root / folder
+            inner = place.resolve()
+            paths = (
+                [folder, str(inner.relative_to(root))] if inner.is_relative_to(root) else [folder]
+            )
+            if os.path.lexists(place) and await self.git.find_line("ls-files", "-z", "--", *paths):
+                tracked.add(folder)
+        return frozenset(tracked)
 
     def resolve_paths(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the user's paths relative to the root; raises UsageError for one outside."""

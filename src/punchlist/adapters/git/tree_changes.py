@@ -1,5 +1,6 @@
 """Read what was changed in a work tree from the tree itself."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,7 @@ async def diff_tree(workshop: Workshop, git: Git, commit: str, index: Path) -> P
     `index` is the tree's original index: a copy of it is used, so that nothing staged,
     committed or marked in the tree counts.
     """
+    _remove_repositories(git.folder)
     with TemporaryDirectory(prefix="punchlist-index-") as folder:
         own = Path(folder) / "index"
         # With its time: git looks closer at files written in the same second as the index.
@@ -46,6 +48,23 @@ async def diff_tree(workshop: Workshop, git: Git, commit: str, index: Path) -> P
     wanted = [blob for raw in found for blob in (raw.old_blob, raw.blob) if blob.strip("0")]
     contents = dict(zip(wanted, await workshop.read_blobs(wanted), strict=True))
     return _build_patch(found, contents)
+
+
+def _remove_repositories(root: Path) -> None:
+    """Delete what makes folders of the tree repositories of their own: git would see none of their
+    files, and refuse an empty one.
+    """
+    for folder, folders, files in os.walk(root):
+        if folder == str(root):
+            folders[:] = [name for name in folders if name != ".git"]
+            continue
+        for name in (each for each in (*folders, *files) if each.casefold() == ".git"):
+            path = Path(folder, name)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        folders[:] = [name for name in folders if name.casefold() != ".git"]
 
 
 def _is_work(raw: _RawChange) -> bool:

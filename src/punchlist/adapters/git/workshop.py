@@ -30,6 +30,7 @@ _SHA256 = "\tobjectFormat = sha256\n"
 # Files are worked on as the blobs have them: no line-end, encoding, keyword or LFS conversion,
 # whatever .gitattributes says.
 _ATTRIBUTES = "* -text !eol -ident -filter !working-tree-encoding\n"
+ENVIRONMENTS = (".venv", "venv", "node_modules")
 _LISTINGS = 8
 _BLOBS = 256
 _BLOB_BYTES = 8 << 20
@@ -44,6 +45,8 @@ class Workshop:
         self.identity = identity
         self.git_dir = folder / "git"
         self.trees = folder / "trees"
+        self.tracked_environments = frozenset[str]()
+        """Folders of installed programs in the checkout that are part of the repository."""
         self._listings: dict[str, dict[str, TreeEntry]] = {}
         self._blobs: dict[str, bytes] = {}
 
@@ -53,6 +56,7 @@ class Workshop:
         workshop = cls(
             home / "repos" / repository_id(checkout), checkout, await checkout.read_identity()
         )
+        workshop.tracked_environments = await checkout.list_tracked(ENVIRONMENTS)
         tags = await checkout.git.check_output(
             "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"
         )

@@ -171,6 +171,7 @@ class WorkTrees:
         pristine: Pristine | None = None,
         apart: bool = False,
     ) -> AsyncGenerator[WorkTree]:
+        self._require_state()
         changes = await build_overlay(self._workshop, commit, patches, pristine)
         listing = await self._workshop.list_tree(commit)
         with _convert_disk_errors(self._workshop.trees):
@@ -191,6 +192,7 @@ class WorkTrees:
         self, commit: str, name: str, patches: Iterable[Patch] = (), *, fresh: bool = True
     ) -> AsyncGenerator[WorkTree]:
         """Lend a folder outside the pool, so that the work of a killed process is still there."""
+        self._require_state()
         slot = Slot(self._workshop, f"{_KEPT}{hashlib.sha256(name.encode()).hexdigest()[:20]}")
         changes = await build_overlay(self._workshop, commit, patches)
         listing = await self._workshop.list_tree(commit)
@@ -229,6 +231,15 @@ class WorkTrees:
                     slot.delete()
                     gone += 1
         return gone
+
+    def _require_state(self) -> None:
+        """Raise RepositoryError if the folders of the workshop are gone."""
+        for folder in (self._workshop.git_dir, self._workshop.trees):
+            if not folder.is_dir():
+                raise RepositoryError(
+                    f"{folder}: was deleted while the run was at work",
+                    hint="start a new run: punchlist run",
+                )
 
     def _take_slot(self, commit: str) -> tuple[Slot, int]:
         known = [slot for slot in self._list_slots() if not slot.name.startswith(_KEPT)]

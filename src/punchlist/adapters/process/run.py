@@ -104,7 +104,7 @@ def base_environment(*, home: bool = False) -> dict[str, str]:
         for name, value in os.environ.items()
         if name in _ALLOWED or name.startswith("LC_")
     }
-    kept.setdefault("PATH", os.defpath)
+    kept["PATH"] = _list_program_folders()
     if home and "HOME" in os.environ:
         kept["HOME"] = os.environ["HOME"]
     return kept
@@ -116,7 +116,15 @@ def named_environment(names: Iterable[str]) -> dict[str, str]:
 
 
 def which(name: str) -> str | None:
-    return shutil.which(name)
+    return shutil.which(name, path=_list_program_folders())
+
+
+def _list_program_folders() -> str:
+    """Return PATH without folders that depend on where a program is started: `.` and
+    `node_modules/.bin` would be those of the code under review.
+    """
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
 
 
 async def run(  # noqa: PLR0913  # all that describes one child

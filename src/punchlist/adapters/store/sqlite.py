@@ -78,6 +78,7 @@ class SqliteStore:
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._database = database
         self._path = path
+        self._identity = _identify_file(path)
         self._turn = RLock()
 
     @classmethod
@@ -235,17 +236,37 @@ class SqliteStore:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Run one transaction: durable at the end, or rolled back."""
         with self._turn, convert_errors(self._path, "written"), ExitStack() as undo:
+            self._require_file()
             undo.callback(self._roll_back)
             self._database.execute("BEGIN IMMEDIATE")
             yield self._database
             self._database.execute("COMMIT")
             undo.pop_all()
 
+    def _require_file(self) -> None:
+        """Raise StoreError if the file is not the one that was opened: SQLite would go on writing
+        to one that no process can open any more.
+        """
+        if self._identity != _identify_file(self._path):
+            raise StoreError(
+                f"{self._path}: was deleted or replaced while it was in use",
+                hint="what was recorded since is lost; start a new run: punchlist run",
+            )
+
     def _roll_back(self) -> None:
         # SQLite may have rolled back by itself, as it does on a full disk.
         if self._database.in_transaction:
             with convert_errors(self._path, "rolled back"):
                 self._database.execute("ROLLBACK")
+
+
+def _identify_file(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from others with its name; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _parse_row(*row: Any) -> RunRow:

@@ -92,6 +92,7 @@ async def find_hidden(
     code = await _survey_code(workshop, before, settings, sources, later) if there else ()
     kit = Kit(
         checkout=checkout.root,
+        tracked=workshop.tracked_environments,
         configurations={each.analyzer: each for each in code},
         read_base=partial(checkout.read_file, before),
         wishes=settings.sandbox.wishes,

@@ -12,6 +12,7 @@ from punchlist.adapters.analyzers.configuration.survey import CommitFiles
 from punchlist.adapters.analyzers.registry import survey_analyzers
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.git.command import SUBMODULE
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import StoreError
 from punchlist.model.checks.check import Check
@@ -65,7 +66,10 @@ async def survey_code(
     listing = await workshop.list_tree(commit)
 
     async def read(path: str) -> str:
-        (content,) = await workshop.read_blobs([listing[path].blob])
+        entry = listing.get(path)
+        if entry is None or entry.mode == SUBMODULE:
+            return ""
+        (content,) = await workshop.read_blobs([entry.blob])
         return content.decode("utf-8", "backslashreplace")
 
     files = CommitFiles({path: entry.mode for path, entry in listing.items()}, read)

@@ -1,5 +1,6 @@
 """Files of findings for a run: from a request, or items of an earlier run."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -10,15 +11,24 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from punchlist.adapters.documents.document import FindingsDocument
+from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app.state_folder import write_state
+from punchlist.errors import RepositoryError
+from punchlist.model.finding.finding import Spot
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
+from punchlist.model.patch.moved_lines import MovedFile, follow_spot, parse_moves
 from punchlist.settings import run_folder
 
 REQUESTS = "requests/findings"
 """The folder of findings that clients send."""
+SEEN_AT = "seen_at"
+"""The commit in which an issue has its place."""
+_ISSUES = "issues.json"
+_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_DIFF = ("--find-renames", "-U0", "--no-ext-diff", "--no-textconv", "--no-color")
 SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 
 
@@ -32,12 +42,16 @@ def keep_findings(home: Path, name: str, content: bytes, key: bytes = b"") -> st
     return str(path)
 
 
-def describe_item(item: Item) -> dict[str, Any]:
-    """Return an item as an entry of a findings file, without tools' fixes: an agent fixes it."""
-    lead, others = item.lead, item.findings[1:]
+def describe_item(item: Item, run: Run) -> dict[str, Any]:
+    """Return an item as an entry of a findings file, without tools' fixes: an agent fixes it. It
+    names the commit in which the item has this place.
+    """
+    lead, others, current = item.lead, item.findings[1:], item.current
+    review = run.reviewing.reviews.get(current.source)
     also = (f"{each.source} reports: {each.title}" for each in others if each.title != lead.title)
     fields = {
-        **to_builtins(lead.spot),
+        **to_builtins(current.spot),
+        SEEN_AT: review.commit if review else run.started.change.head,
         "title": lead.title,
         "severity": item.severity.value,
         "rule": lead.rule,
@@ -52,7 +66,7 @@ def describe_item(item: Item) -> dict[str, Any]:
 def write_issues(home: Path, entries: Sequence[Mapping[str, Any]]) -> str:
     """Write chosen issues, each with its `issue_id`, to a findings file and return its path."""
     content = msgspec.json.format(msgspec.json.encode(entries), indent=1)
-    return keep_findings(home, "issues.json", content)
+    return keep_findings(home, _ISSUES, content)
 
 
 def write_items(home: Path, run: Run, numbers: Iterable[int]) -> str:
@@ -60,3 +74,35 @@ def write_items(home: Path, run: Run, numbers: Iterable[int]) -> str:
     items = {number: run.items[number] for number in numbers}
     content = REPORTS["report.sarif"].render(replace(run, items=items))
     return FolderArtifacts(run_folder(home, run.id)).write("handed-on.sarif", content)
+
+
+async def move_issues(workshop: Workshop, home: Path, file: str, head: str) -> str:
+    """Return the file that `write_issues` wrote, with the places that the issues have at `head`;
+    another file as it is.
+    """
+    if Path(file).name != _ISSUES or not Path(file).is_relative_to(home / REQUESTS):
+        return file
+    entries = msgspec.json.decode(Path(file).read_bytes(), type=list[dict[str, Any]])
+    seen = {str(entry.get(SEEN_AT, "")) for entry in entries} - {head}
+    moves = {each: await _read_moves(workshop, each, head) for each in seen}
+    moved = [_move_entry(entry, moves.get(entry.get(SEEN_AT, ""), {})) for entry in entries]
+    return write_issues(home, moved) if moved != entries else file
+
+
+async def _read_moves(workshop: Workshop, old: str, new: str) -> dict[str, MovedFile]:
+    """Return the files that changed between two commits; none if the old one is gone."""
+    if not _COMMIT.fullmatch(old):
+        return {}
+    try:
+        diff = await workshop.git.check_output("diff", *_DIFF, old, new, "--")
+    except RepositoryError:
+        return {}
+    return parse_moves(diff.decode("utf-8", "surrogateescape"))
+
+
+def _move_entry(entry: dict[str, Any], moves: Mapping[str, MovedFile]) -> dict[str, Any]:
+    fields = {name: entry[name] for name in Spot.__struct_fields__ if name in entry}
+    if not moves or "path" not in fields:
+        return entry
+    rest = {name: value for name, value in entry.items() if name not in fields}
+    return {**to_builtins(follow_spot(Spot(**fields), moves)), **rest}

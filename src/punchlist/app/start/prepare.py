@@ -19,6 +19,7 @@ from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings, survey_code
 from punchlist.app.start.chosen_workflow import choose_workflow
 from punchlist.app.start.environment import add_lacking, find_place
+from punchlist.app.start.findings_files import move_issues
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.results import check_keep_settings
 from punchlist.app.start.role_assignment import (
@@ -46,6 +47,9 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
     )
     text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
+    files = [
+        await move_issues(workshop, session.home, each, scope.head) for each in request.findings
+    ]
     settings = loaded.settings
     for check in (
         check_tracker_settings,
@@ -64,7 +68,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         notes.append(skipped)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
     how = choose_workflow(request, loaded)
-    kit = Kit(checkout=workshop.checkout.root)
+    kit = Kit(checkout=workshop.checkout.root, tracked=workshop.tracked_environments)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
     allows = (
         allowance.covers if request.allow_checks is None else lambda _: bool(request.allow_checks)
@@ -78,7 +82,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         loaded=how.loaded,
         reviewers=() if request.issue_ids else tuple(tools),
         judges=tuple(tools) if request.issue_ids else (),
-        documents=_name_documents(request.findings),
+        documents=_name_documents(tuple(files)),
         checks=checks,
         checks_allowed=find_permission(request, checks, allowance, loaded),
         notes=tuple(notes),

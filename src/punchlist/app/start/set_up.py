@@ -53,7 +53,9 @@ async def allow_found_checks(session: Session, *, revoke: bool = False) -> Found
     loaded = load_settings(text, session.flags)
     checks = (await find_checks(workshop, workshop.checkout.head, loaded)).checks
     analyzers = loaded.settings.analyzers
-    names = build_analyzers(analyzers, Kit(checkout=workshop.checkout.root))
+    names = build_analyzers(
+        analyzers, Kit(checkout=workshop.checkout.root, tracked=workshop.tracked_environments)
+    )
     base = await _find_base(workshop)
     code = await survey_code(workshop, base, analyzers, names, lambda _: True)
     session.allowance.grant(

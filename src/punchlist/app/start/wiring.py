@@ -49,8 +49,8 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     are settings of this process, for what a run does not store: the values of variables.
     """
     loaded = decode_settings(started.settings)
-    if started.crew:
-        loaded = restore_values(loaded, load_settings(None, flags or {}))
+    if needed := {name for players in started.crew.values() for name in players}:
+        loaded = restore_values(loaded, load_settings(None, flags or {}), needed)
     settings, checkout = loaded.settings, workshop.checkout.root
     suppressions = suppressions_of(settings.analyzers)
     trees, artifacts = WorkTrees(workshop), FolderArtifacts(folder)
@@ -61,6 +61,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     read_base = partial(workshop.checkout.read_file, started.change.base)
     kit = Kit(
         checkout=checkout,
+        tracked=workshop.tracked_environments,
         configurations=configured,
         read_base=read_base,
         wishes=wishes,

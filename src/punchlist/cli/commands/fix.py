@@ -83,7 +83,7 @@ def _choose_items(
             what = f"item {number} of run {run.id} is {run.items[number].status} already"
             raise UsageError(what, hint="leave it out")
     ids = {f"{run.id}/{number}": number for number in sorted(set(numbers))}
-    entries = [describe_item(run.items[n]) | {"issue_id": name} for name, n in ids.items()]
+    entries = [describe_item(run.items[n], run) | {"issue_id": name} for name, n in ids.items()]
     file = write_issues(session.home, entries)
     return replace(request, findings=(file,), issue_ids=tuple(ids))
 

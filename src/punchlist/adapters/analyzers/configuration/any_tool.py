@@ -6,8 +6,13 @@ from pathlib import Path
 from posixpath import basename, dirname, normpath
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from punchlist.adapters.analyzers.configuration.imports import ROOTS, find_module
-from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurationError
+from punchlist.adapters.analyzers.configuration.parse import (
+    UnusableConfigurationError,
+    parse_configuration,
+)
 
 if TYPE_CHECKING:
     from punchlist.adapters.analyzers.configuration.survey import Survey
@@ -16,15 +21,16 @@ _WORD = re.compile(r"(?<![\w./@~$-])[\w.@~$][\w./@~$+-]*|(?<![\w./@~$:-])/[\w./+
 _DATA = re.compile(r".*\.(?:jsonc?|json5|toml|ya?ml|cfg|ini|conf|xml|rc|properties|grit)")
 _SCRIPT = re.compile(r".*\.(?:py|[cm]?[jt]sx?|sh|bash|rb|pl|lua|php|so|wasm)")
 _LOADING = re.compile(
-    r"plugin|load|extend|require|import|hook|preset|inherit|custom|parser|processor|rules?.?dir|path",
+    r"plugin|load|extend|require|import|hook|preset|inherit|custom|parser|processor|rules?.?dir|local",
     re.IGNORECASE,
 )
 _RUNNERS = frozenset(
     "make just task npm pnpm yarn bun tox nox uv poetry pdm hatch cargo go gradle gradlew mvn"
-    " bundle rake composer pre-commit bazel dotnet sbt mix".split()
+    " bundle rake composer pre-commit bazel dotnet sbt mix npx bunx".split()
 )
 """Programs that run what files of the repository say."""
-_SHARED = frozenset(("pyproject.toml", "setup.cfg", "tox.ini", "package.json", ".editorconfig"))
+SHARED = ("/pyproject.toml", "/setup.cfg", "/tox.ini", "/package.json")
+"""Configuration files of many tools, each of which has a table of its own."""
 _SYSTEM = ("/usr/", "/bin/", "/lib", "/opt/", "/nix/", "/dev/")
 
 
@@ -53,13 +59,15 @@ async def follow_text(
     """Note the files that a configuration file names, and that it may load code; return the
     configuration files among them.
     """
-    if basename(path) in _SHARED and not any(name in text for name in names):
+    if f"/{path}" in SHARED:
+        text = _find_tables(path, text, names)
+    if not text.strip():
         return []
     if basename(path).endswith("ignore"):
         return []
     if code:
         survey.add_code(f"{path}, which may name plug-ins,", path, text)
-    found = []
+    found, folders = [], list[str]()
     for word, loading in _list_words(text):
         place = await _locate_word(path, word, survey)
         if _DATA.fullmatch(place):
@@ -67,26 +75,58 @@ async def follow_text(
             found += [place] if place in survey.files.modes else []
         elif code and loading and _SCRIPT.fullmatch(place):
             (survey.modules if place.endswith(".py") else survey.scripts).append(place)
+        elif code and loading and _is_folder(place, survey):
+            folders.append(place)
+            survey.named.append(f"/{place}/**")
         elif code and loading:
-            roots = (*ROOTS, dirname(path))
+            roots = (*ROOTS, *folders, dirname(path))
             survey.modules += (
                 each for root in roots for each in find_module(root, word, survey.files.modes)
             )
     return found
 
 
+def _is_folder(place: str, survey: "Survey") -> bool:
+    """Return whether it is a folder of the repository, and not one of its sources."""
+    inside = (path.startswith(f"{place}/") for path in survey.files.modes)
+    return place not in ROOTS and any(inside)
+
+
+def _find_tables(path: str, text: str, names: Sequence[str]) -> str:
+    """Return what a file of several tools says to one: its tables, with `key = value` lines."""
+    try:
+        data = parse_configuration(path, text)
+    except UnusableConfigurationError:
+        return text if any(name in text for name in names) else ""
+    tables = data.get("tool", {}) if path.endswith(".toml") else data
+    own = {key: value for key, value in tables.items() if _is_about(key, names)}
+    return "\n".join(
+        f"{key} = {msgspec.json.encode(own[key], enc_hook=str).decode()}" for key in own
+    )
+
+
+def _is_about(key: str, names: Sequence[str]) -> bool:
+    words = re.split(r"\W+", key.replace("_", "-").casefold().removesuffix("config"))
+    return any({*name.replace("_", "-").casefold().split("-")} <= {*words} for name in names)
+
+
 def _list_words(text: str) -> Iterator[tuple[str, bool]]:
     """Yield each word, and whether it stands below or beside a key that loads something."""
     loading: int | None = None
+    section = False
     for line in text.splitlines():
         bare = line.lstrip()
+        if bare.startswith("["):
+            section = bool(_LOADING.search(bare))
         depth = len(line) - len(bare)
         goes_on = loading is not None and (depth > loading or bare[:1] in "-]})\"'")
         if _LOADING.search(line):
             loading = depth if not goes_on else loading
         elif bare and not goes_on:
             loading = None
-        yield from ((word.rstrip("."), loading is not None) for word in _WORD.findall(line))
+        yield from (
+            (word.rstrip("."), section or loading is not None) for word in _WORD.findall(line)
+        )
 
 
 async def _locate_word(path: str, word: str, survey: "Survey") -> str:

@@ -1,9 +1,9 @@
 """Find out what an analyzer's configuration in a commit names and loads, before it runs."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
-from posixpath import basename, dirname, join, normpath
+from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any
 
 import msgspec
@@ -21,12 +21,15 @@ from punchlist.adapters.analyzers.configuration.parse import (
     find_values,
     parse_configuration,
 )
-from punchlist.adapters.analyzers.tool import AnalyzerTool
+from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 
 _LINK = "120000"
 _STEPS = 1000
+_TOLERATED = ("setup.cfg", "tox.ini")
+"""Files of several tools, which those that share our parser ignore if they are broken."""
+_FILE = re.compile(r"[\w./@+-]+\.(?:\w{1,10})")
 _EXPANDED = re.compile(r"^[~\\]|[$\0]|^[A-Za-z]:|://")
 _HERE = re.compile(r"^\$\{?MYPY_CONFIG_FILE_DIR\}?/?")
 
@@ -92,7 +95,7 @@ class Survey:
         if not keys.anywhere:
             queue = [path for path in queue if "/" not in path]
         self._found = frozenset(queue)
-        await self.tool.follow_command(self)
+        queue += await self.tool.follow_command(self)
         for path in queue:  # grows along
             place = await self.files.resolve(path)
             if place != path:
@@ -104,16 +107,43 @@ class Survey:
     async def follow_keys(self, path: str, text: str) -> list[str]:
         """Look at the keys that the tool declares; return the configuration files they name."""
         keys = self.tool.configuration
-        if matches_any(path, keys.programs):
+        script = keys.programs and path.endswith(SCRIPTS)
+        if script or matches_any(path, keys.programs):
             self.add_code(f"{path} is a program, which", path, text)
             self.scripts.append(path)
             return []
         watched = keys.code or keys.named or keys.reads or keys.forbidden
-        table = keys.files.get(basename(path), None if path in self._found else "")
+        table = keys.files.get(basename(path), None if path in self._found else self._guess(path))
         if table is None or not watched:
             return []
-        data = find_table(parse_configuration(path, text), table)
+        try:
+            data = find_table(parse_configuration(path, text), table)
+        except UnusableConfigurationError:
+            if basename(path) in _TOLERATED:
+                return []
+            raise
         return await self._follow_table(path, data) if data else []
+
+    def _guess(self, path: str) -> str:
+        """Return the tool's table in a file of another name: as in one with the same suffix."""
+        files = self.tool.configuration.files.items()
+        suffix = splitext(path)[1]
+        return next((table for name, table in files if splitext(name)[1] == suffix), "")
+
+    def follow_arguments(self, arguments: Sequence[str]) -> list[str]:
+        """Note the files of the repository that arguments name; return those that are there."""
+        words = [part for word in arguments for part in (word, word.partition("=")[2]) if part]
+        paths = [normpath(word) for word in words if not word.startswith(("-", "/", "~"))]
+        known = [path for path in paths if path in self.files.modes or _FILE.fullmatch(path)]
+        self.named += (f"/{path}" for path in known)
+        folders = [path for path in paths if path not in known and path != "."]
+        below = tuple(f"{path}/" for path in folders)
+        inside = [path for path in self.files.modes if below and path.startswith(below)]
+        if self.tool.configuration.programs and inside:  # such as ESLint's --rulesdir
+            self.named += (f"/{path}/**" for path in folders)
+            self.add_code(f"{inside[0]}, which its arguments name,", "", inside)
+            self.scripts += inside
+        return [path for path in known if path in self.files.modes]
 
     async def _follow_table(self, path: str, data: dict[str, Any]) -> list[str]:
         keys = self.tool.configuration

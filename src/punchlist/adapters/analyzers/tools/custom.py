@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.configuration.any_tool import follow_text, follow_words
+from punchlist.adapters.analyzers.configuration.any_tool import SHARED, follow_text, follow_words
 from punchlist.adapters.analyzers.configuration.node_packages import find_reviewed_packages
 from punchlist.adapters.analyzers.formats import lines, rdjson, sarif
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
@@ -110,7 +110,7 @@ class CustomTool(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
         words = (*self.command, *map(" ".join, pairwise(self.command)))
         options = filter(None, map(_OPTION.fullmatch, words))
         named = (f"/{option['file']}" for option in options if option["file"][0] != "/")
-        return tuple(dict.fromkeys((*self.steered_by, *named, *usual)))
+        return tuple(dict.fromkeys((*self.steered_by, *named, *usual, *SHARED)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,8 +145,9 @@ class Custom(AnalyzerTool):
         loaded = (*self.steered_by, *(known.named if known else ()))
         return find_reviewed_packages(tree, kit.checkout, loaded)
 
-    async def follow_command(self, survey: "Survey") -> None:
+    async def follow_command(self, survey: "Survey") -> list[str]:
         await follow_words(self._settings.command, survey)
+        return []
 
     async def follow_file(self, path: str, text: str, survey: "Survey") -> list[str]:
         own = self._settings

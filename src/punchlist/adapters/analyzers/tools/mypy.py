@@ -1,30 +1,34 @@
 """Mypy: types of a Python project."""
 
 import json
+from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from configparser import ConfigParser, RawConfigParser
-from configparser import Error as ConfigError
+from configparser import RawConfigParser
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from posixpath import normpath
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
 from punchlist.adapters.analyzers.configuration.parse import (
+    UnusableConfigurationError,
     find_table,
     find_values,
     parse_configuration,
 )
 from punchlist.adapters.analyzers.entries import collect_entries
 from punchlist.adapters.analyzers.tool import CODE, Kit
-from punchlist.adapters.analyzers.tools.python_project import parse_toml
 from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
+
+if TYPE_CHECKING:
+    from punchlist.adapters.analyzers.configuration.survey import Survey
 
 _SHARED = ("pyproject.toml", "setup.cfg")
 _CONFIGURED = {
@@ -79,22 +83,6 @@ def _make_note(entry: MypyEntry, sources: Sources) -> RawFinding:
     )
 
 
-def _names_targets(tree: Tree) -> bool:
-    """Return whether mypy's settings name files, packages or modules."""
-    sections: list[Mapping[str, Any]] = [
-        parse_toml(tree.text("pyproject.toml")).get("tool", {}).get("mypy", {})
-    ]
-    for name in ("mypy.ini", ".mypy.ini", "setup.cfg"):
-        settings = ConfigParser(interpolation=None, strict=False)
-        try:
-            settings.read_string(tree.text(name) or "")
-        except ConfigError:
-            continue
-        if settings.has_section("mypy"):
-            sections.append(settings["mypy"])
-    return any(key in section for section in sections for key in ("files", "packages", "modules"))
-
-
 def _clean_settings(
     settings: Mapping[str, Any], tree: Tree, plugins: Path | None
 ) -> dict[str, Any]:
@@ -108,6 +96,16 @@ def _clean_settings(
         places = [str(plugins / name) if _is_file(name) else name for name in names]
         kept["plugins"] = ",".join(places)
     return {key: _expand_folder(value, tree) for key, value in kept.items()}
+
+
+def _parse(name: str, text: str) -> dict[str, Any]:
+    """Parse a configuration file; mypy, too, ignores a broken setup.cfg."""
+    try:
+        return parse_configuration(name, text)
+    except UnusableConfigurationError:
+        if name == "setup.cfg":
+            return {}
+        raise
 
 
 def _is_dangerous(key: str) -> bool:
@@ -174,14 +172,26 @@ class Mypy(TypeChecker):
     )
     parser = staticmethod(parse)
 
+    def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
+        """`--config-file` in the arguments is taken for ours."""
+        options = ArgumentParser(add_help=False, allow_abbrev=True, exit_on_error=False)
+        options.add_argument("--config-file", default="")
+        known, rest = options.parse_known_args(list(args))
+        self._named: str = known.config_file
+        super().__init__(rest, asked=asked)
+
+    async def follow_command(self, survey: "Survey") -> list[str]:
+        named = [self._named] if self._named else []
+        return await super().follow_command(survey) + survey.follow_arguments(named)
+
     def is_configured(self, tree: Tree) -> bool:
         return super().is_configured(tree) or "[mypy]" in (tree.text("setup.cfg") or "")
 
     def write_configuration(self, tree: Tree, folder: Path, *, code: bool) -> tuple[str, ...]:
-        """Write the first configuration that mypy would find, without what it must not do."""
-        for name, table in _CONFIGURED.items():
+        """Write the configuration that mypy would read, without what it must not do."""
+        for name, table in self._list_configurations():
             text = tree.text(name)
-            data = parse_configuration(name, text) if text is not None else {}
+            data = _parse(name, text) if text is not None else {}
             settings = find_table(data, table)
             if settings is None and (text is None or name in _SHARED):
                 continue
@@ -191,12 +201,25 @@ class Mypy(TypeChecker):
                 file.write_text(f"tool = {text}\n", "utf-8")
             else:
                 file = folder / "mypy.ini"
-                file.write_text(
-                    _write_ini({**data, **({table: kept} if settings else {})}), "utf-8"
-                )
+                own = {table: kept} if settings is not None else {}
+                file.write_text(_write_ini({**data, **own}), "utf-8")
             return (f"--config-file={file}",)
         return ("--config-file=",)
 
+    def _names_targets(self, tree: Tree) -> bool:
+        """Return whether mypy's settings name files, packages or modules."""
+        texts = ((name, table, tree.text(name)) for name, table in self._list_configurations())
+        tables = (find_table(_parse(name, text), table) for name, table, text in texts if text)
+        first: Mapping[str, Any] = next((each for each in tables if each is not None), {})
+        return any(key in first for key in ("files", "packages", "modules"))
+
+    def _list_configurations(self) -> list[tuple[str, str]]:
+        """Return the files and tables to look for: the user's arguments may name another."""
+        if not self._named:
+            return list(_CONFIGURED.items())
+        name = normpath(self._named)
+        return [(name, "tool.mypy" if name.endswith(".toml") else "mypy")]
+
     def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
-        target = () if _names_targets(tree) else (".",)
+        target = () if self._names_targets(tree) else (".",)
         return (*super().build_command(program, tree, kit), *target)

@@ -21,8 +21,11 @@ FindingKey = tuple[str, str, str]
 class ProofBench:
     """Looks at commits of one run with the programs and settings of this machine."""
 
-    def __init__(self, run: Run, world: World, checks: Sequence[Check]) -> None:
-        self._run, self._world = run, world
+    def __init__(
+        self, run: Run, world: World, checks: Sequence[Check], untrusted: str = ""
+    ) -> None:
+        """`untrusted`: why no analyzer may be run, or ''."""
+        self._run, self._world, self._untrusted = run, world, untrusted
         self.checks = {check.name: check for check in checks}
         self._counts: dict[tuple[str, str, bool, tuple[str, ...]], Counter[FindingKey] | str] = {}
         self._results: dict[tuple[str, str], CheckResult] = {}
@@ -37,7 +40,7 @@ class ProofBench:
         world = self._world
         known = world.unsuppressed if bare else world.analyzers
         if source not in known:
-            return None if bare else f"{source} is not known here"
+            return None if bare else self._untrusted or f"{source} is not enabled here"
         key = (source, commit, bare, paths)
         if key not in self._counts:
             async with world.trees.open_tree(commit, pristine=steering_of_base(world)) as tree:

@@ -11,6 +11,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist._version import __version__
+from punchlist.adapters.analyzers.registry import build_analyzers
+from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.git.command import decode_text
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.after.prove.bench import ProofBench
@@ -24,11 +27,16 @@ from punchlist.app.after.prove.verdict import (
     judge_claims,
 )
 from punchlist.app.session import Session
+from punchlist.app.start.allowance import survey_code
 from punchlist.app.start.prepare import find_checks, find_permission, load_trusted, name_check_files
 from punchlist.app.start.request import Request
 from punchlist.app.start.wiring import build_world
 from punchlist.errors import UsageError
+from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.ledger.commit_trailers import CommitTrailers, read_trailers
+from punchlist.model.ledger.events import Started
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.settings import (
     KeepSettings,
     LoadedSettings,
@@ -38,6 +46,10 @@ from punchlist.settings import (
 )
 
 _RULE = re.compile(r"[A-Z]{1,8}[0-9]{0,5}")
+_UNTRUSTED = (
+    "the base of its run, which configures the analyzers, is not part of the main branch here;"
+    " --yes trusts it"
+)
 _NOT_ALLOWED = "the checks found here are not allowed to run: `punchlist allow`, or --yes"
 
 
@@ -157,28 +169,59 @@ class _Prover:
         return ""
 
     async def _make_bench(self, parent: str, evidence: Evidence) -> _Bench:
-        session, workshop, run = self._session, self._workshop, evidence.run
-        base, allow = run.started.change.base, True if self._allow else None
-        _, loaded = await load_trusted(session, workshop, base, allow=allow)
-        loaded = _adopt_rules(loaded, run.started.settings)
-        found = await find_checks(workshop, base, loaded, head=parent)
-        checks = await name_check_files(found.checks, workshop, base)
+        """Build what looks at commits of the run, of our own settings; of the evidence it takes
+        the commits of the change and the names of analyzers.
+        """
+        session, workshop, change = self._session, self._workshop, evidence.run.started.change
+        allow = True if self._allow else None
+        _, loaded = await load_trusted(session, workshop, change.base, allow=allow)
+        loaded = _adopt_rules(loaded, evidence.run.started.settings)
+        found = await find_checks(workshop, change.base, loaded, head=parent)
+        checks = await name_check_files(found.checks, workshop, change.base)
         request = Request(allow_checks=allow)
         allowed = bool(find_permission(request, checks, session.allowance, loaded))
-        started = replace(
-            run.started,
+        untrusted = "" if self._allow or await self._is_ours(change.base) else _UNTRUSTED
+        started = Started(
+            repository=session.repository,
+            change=Change(kind=ScopeKind.ALL, base=change.base, head=parent),
+            workflow_name="prove",
+            workflow="",
             settings=encode_settings(loaded),
+            reviewers=() if untrusted else self._choose_analyzers(loaded, evidence),
             checks=checks if allowed else (),
             checks_allowed=allowed,
-            crew={},
-            documents=(),
-            document_files=(),
+            version=__version__,
         )
+        started = replace(started, configurations=await self._survey(loaded, started))
+        run = Run(id=evidence.run.id, started=started)
         with tempfile.TemporaryDirectory(prefix="punchlist-prove-") as name:
             world = build_world(workshop, run, started, session.store, Path(name) / "runs" / "x")
-        return _Bench(
-            ProofBench(run, world, started.checks), "" if allowed or not checks else _NOT_ALLOWED
-        )
+        refused = "" if allowed or not checks else _NOT_ALLOWED
+        return _Bench(ProofBench(run, world, started.checks, untrusted), refused)
+
+    def _choose_analyzers(self, loaded: LoadedSettings, evidence: Evidence) -> tuple[str, ...]:
+        """Return the analyzers of the run that are enabled here, too."""
+        kit = Kit(checkout=self._workshop.checkout.root)
+        enabled = build_analyzers(loaded.settings.analyzers, kit)
+        named = (*evidence.run.started.reviewers, *evidence.run.started.judges)
+        return tuple(name for name in named if name in enabled)
+
+    async def _survey(
+        self, loaded: LoadedSettings, started: Started
+    ) -> tuple[ToolConfiguration, ...]:
+        """Return what the analyzers' configuration loads, and whether our user allowed that."""
+        allows = (lambda _: True) if self._allow else self._session.allowance.covers
+        analyzers, names = loaded.settings.analyzers, started.reviewers
+        return await survey_code(self._workshop, started.change.base, analyzers, names, allows)
+
+    async def _is_ours(self, base: str) -> bool:
+        """Return whether the commit that configures tools is part of the main branch here: the
+        evidence could name any other.
+        """
+        git = self._workshop.git
+        mains = await self._session.required_checkout.find_main_branch()
+        tips = [await self._session.required_checkout.resolve_commit(name) for name in mains]
+        return any([await git.is_ancestor(base, tip) for tip in tips if tip])
 
 
 def _adopt_rules(loaded: LoadedSettings, pinned: str) -> LoadedSettings:

@@ -114,7 +114,7 @@ def _describe_issue(
     if item.status in SETTLED:
         what = f"item {item.number} of run {run_id} is {item.status} already"
         raise Refused(409, what, "leave it out", run=run_id)
-    return describe_item(item) | {"issue_id": name}
+    return describe_item(item, runs[run_id]) | {"issue_id": name}
 
 
 def _list_fields(issue: GivenIssue) -> Iterator[tuple[str, Any]]:
