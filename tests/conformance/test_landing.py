@@ -197,6 +197,7 @@ def test_what_a_run_could_not_file_is_filed_by_the_next_one_in_the_same_reposito
     assert second.ended == "clean"
     (issue,) = [path for path in (tmp_path / "issues").glob("*.md") if path.name != "README.md"]
     assert f"run `{first.id}`, item 1" in issue.read_text()
+    assert f"<!-- punchlist:ledger {second.id} " in issue.read_text()
     assert run_all(repo, flags={"track.folder": str(tmp_path / "issues")}).started.owed == ()
 
 

@@ -110,6 +110,7 @@ def test_a_client_that_does_not_read_is_not_waited_for(site):
     assert poller.poll(20_000), "the server still waits"
 
 
+@pytest.mark.serial
 def test_many_half_open_connections_stop_nobody_and_fill_no_log(site):
     """With 256 descriptors, as an ordinary shell may have them."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

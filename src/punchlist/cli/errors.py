@@ -19,6 +19,7 @@ from punchlist.errors import (
     SettingsError,
     StoreError,
     ToolError,
+    TooManyRuns,
     UsageError,
     WorkflowError,
 )
@@ -31,6 +32,7 @@ CODES: dict[type[PunchlistError], Exit] = {
     StoreError: Exit.LEDGER,
     LedgerBroken: Exit.LEDGER,
     AlreadyRunning: Exit.RUNNING,
+    TooManyRuns: Exit.RUNNING,
     ToolError: Exit.INCOMPLETE,
 }
 _MACHINE = frozenset({"--json", "--events"})

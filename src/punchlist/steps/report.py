@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from punchlist.errors import StoreError, ToolError
 from punchlist.model.dedup.merge import MergeRule
 from punchlist.model.item.item import ENDED, Fact, Item, Move, Status, reading_order
+from punchlist.model.ledger.commit_trailers import render_comment
 from punchlist.model.ledger.earlier_runs import Debt
 from punchlist.model.ledger.events import Filed, Kept, Reported, Surveyed
 from punchlist.model.ledger.outcome import run_outcome
@@ -111,7 +112,8 @@ def _should_file(item: Item, options: Options) -> bool:
 
 
 async def file_items(task: File, run: Run, world: World) -> Filed:
-    issues = [render_issue(run.items[number], run.id, run.head) for number in task.items]
+    anchor = render_comment(run.id, run.head)
+    issues = [render_issue(run.items[number], run.id, anchor) for number in task.items]
     refs, failed = await _file_issues(issues, world)
     moves = tuple(
         Move(number, Fact.FILED, by=world.tracker.name, why="left over", ref=ref)
@@ -125,9 +127,11 @@ async def settle_debts(task: Settle, run: Run, world: World) -> Filed:
     done = {item.fingerprint for item in run.find_items(Status.FIXED, Status.DISMISSED)}
     settled = {debt.name: "" for debt in task.owed if debt.item.fingerprint in done}
     owed: dict[str, str] = {}
+    anchor = render_comment(run.id, run.head)
     for run_id in dict.fromkeys(debt.run for debt in task.owed):
         items = [debt.item for debt in task.owed if debt.run == run_id]
-        due = [render_issue(item, run_id) for item in items if item.fingerprint not in done]
+        unsettled = [item for item in items if item.fingerprint not in done]
+        due = [render_issue(item, run_id, anchor) for item in unsettled]
         refs, failed = await _file_issues(due, world)
         settled |= {f"{run_id}/{number}": ref for number, ref in refs.items()}
         owed |= {f"{run_id}/{number}": why for number, why in failed.items()}

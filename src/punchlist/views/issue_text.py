@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Attempt, Item
-from punchlist.model.ledger.commit_trailers import render_comment
 from punchlist.views.item_words import FACTS
 from punchlist.views.safe_text import safe_text
 
@@ -32,12 +31,14 @@ class IssueText(Struct, frozen=True, kw_only=True):
     run: str
 
 
-def render_issue(item: Item, run_id: str, head: str = "") -> IssueText:
-    """Render the issue; `head`, the hash of the ledger's last entry, anchors the ledger in it."""
+def render_issue(item: Item, run_id: str, anchor: str = "") -> IssueText:
+    """Render the issue; `anchor` is the comment that names the last entry of the ledger of the run
+    that files it.
+    """
     return IssueText(
         item=item,
         title=_render_title(item),
-        body=_render_body(item, run_id, render_comment(run_id, head) if head else ""),
+        body=_render_body(item, run_id, anchor),
         labels=("tech-debt", str(item.severity)),
         run=run_id,
     )

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -193,13 +194,15 @@ def test_only_walls_keep_an_analyzer_from_the_network_and_from_writing_the_tree(
     assert (tree.text("a.py") == "x\n") == (said == ["cut off", "refused"])
 
 
-def test_an_interpreter_that_the_repository_carries_is_not_used(grown):
+def test_an_interpreter_that_the_repository_carries_is_not_used(grown, tmp_path):
     carrying = grown({".venv/bin/python": "#!/bin/sh\n", "a.py": ""})
-    kit = Kit(checkout=carrying.root)
-    assert kit.find_python(carrying) == ""
-    (carrying.root / "venv" / "bin").mkdir(parents=True)
-    (carrying.root / "venv" / "bin" / "python").write_text("")
-    assert kit.find_python(carrying) == str(carrying.root / "venv" / "bin" / "python")
+    checkout = tmp_path / "checkout"
+    for folder in (".venv", "venv"):
+        (checkout / folder / "bin").mkdir(parents=True)
+        (checkout / folder / "bin" / "python").write_text("")
+    kit = Kit(checkout=checkout)
+    assert kit.find_python(carrying) == str(checkout / "venv" / "bin" / "python")
+    assert replace(kit, tracked=frozenset({"venv"})).find_python(carrying) == ""
 
 
 def test_analyzers_work_without_walls(grown):

@@ -374,6 +374,25 @@ def test_ignored_folders_of_the_checkout_are_lent_and_caches_and_keys_are_not(ch
     assert sorted(path.name for path in tree.root.rglob("*")) == [".gitignore", "code.py", "pkg"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["prod.pem", "tls/server.key", "id_ed25519", "credentials.yml", "secrets.json", ".envrc"],
+)
+def test_keys_in_an_ignored_folder_that_is_lent_are_not_read(checked, walls, name):
+    subprocess.run(["git", "-C", str(checked.checkout), "init", "-q"], check=True)
+    for path, text in {
+        f"deploy/{name}": "key",
+        "deploy/secrets.py": "code",
+        ".gitignore": "deploy\n",
+    }.items():
+        (checked.checkout / path).parent.mkdir(parents=True, exist_ok=True)
+        (checked.checkout / path).write_text(text)
+    result = checked.run(
+        sh(f"cat deploy/secrets.py deploy/{name}"), checked.tree({".gitignore": "deploy\n"})
+    )
+    assert result.output == "code" or walls == "none"
+
+
 def test_a_check_can_ask_git_about_the_tree_whose_objects_lie_in_the_checkout(
     repo, tmp_path, walls
 ):

@@ -133,3 +133,9 @@ def test_a_repository_cannot_set_what_its_sandbox_is(repo, tmp_path):
     done = command_line(repo, tmp_path, "run", "--all", "--yes", path=path)
     assert done.returncode != 0
     assert "sandbox.read: a repository does not choose" in done.stderr
+
+
+def test_without_a_namespace_the_users_own_processes_are_not_counted(monkeypatch):
+    monkeypatch.setattr(support.os, "getuid", lambda: 1000)
+    monkeypatch.setattr(support, "find_bubblewrap", str)
+    assert not support.counts_processes()

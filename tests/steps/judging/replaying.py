@@ -44,6 +44,7 @@ def replay(folder, old, new, test, *, spots=(), words="", check=PYTEST, asks=Fal
     after = Folder(folder / "after", {**old, **new, **tests})
     checkout = folder / "checkout"
     checkout.mkdir()
+    Folder(checkout, {path: text for path, text in old.items() if not path.endswith(".py")})
     request = ReplayRequest(
         check=check,
         tests=("tests/test_it.py",),

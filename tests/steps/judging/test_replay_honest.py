@@ -235,3 +235,20 @@ def test_functions_that_are_returned_are_not_taken_for_equal_answers(tmp_path):
     new = {"app/m.py": old.replace(">=", ">")}
     said = replay(tmp_path, {"app/__init__.py": "", "app/m.py": old}, new, tests, check=UNITTEST)
     assert (said.refuted, said.compared) == ("", 0)
+
+
+READS = (
+    "def words(path):\n    mode = {'text': 'r'}['txt']\n    try:\n        with open(path, mode) as file:\n"
+    "            return len(file.read().split())\n    except OSError:\n        return -1\n"
+)
+OWN_FILE = "with tempfile.NamedTemporaryFile('w+') as file: file.write('a b'); file.flush(); self.assertEqual(words(file.name), 2)"
+OWN_PATH = OWN_FILE.replace("words(file.name)", "words(pathlib.Path(file.name))")
+DATA = "self.assertEqual(words(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data.txt')), 2)"  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [DATA, OWN_FILE, OWN_PATH], ids=["data", "temporary", "as a path"])
+def test_a_right_fix_is_not_asked_for_files_that_only_the_tests_have(tmp_path, line):
+    files = {"app/__init__.py": "", "app/m.py": READS, "tests/data.txt": "a b\n"}
+    new = {"app/m.py": READS.replace("['txt']", "['text']")}
+    test = case(line, head="import os\nimport pathlib\nimport tempfile\n")
+    assert replay(tmp_path, files, new, test, check=UNITTEST).refuted == ""

@@ -4,8 +4,9 @@ import re
 
 from punchlist.adapters.process.bounded_output import limit_text
 from punchlist.adapters.process.run import ProcessResult
+from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 
-LIMIT = 1 << 20
+LIMIT = PROFILES[ChildKind.CHECK].quotas.output
 _FAILURES = re.compile(r"^=+ (FAILURES|ERRORS) =+$|^={60,}\n(FAIL|ERROR): ", re.MULTILINE)
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

@@ -15,10 +15,16 @@ _UNWANTED = (
     "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".cache", ".git",
     ".idea", ".vscode", ".DS_Store",
     ".coverage*", "htmlcov", "coverage.xml", "*.pyc", "*.pyo", "*.log", "*.swp", "*.tmp", "*~",
-    ".punchlist*",
-    "*.pem", "*.key", "*.p12", "*.pfx", "credentials*", "secrets*",
+    ".punchlist*", "credentials*", "secrets*",
 )  # fmt: skip
 """Caches could answer for code that is gone; keys and tokens are kept from checks."""
+
+
+_KEY_ENDINGS = frozenset({".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx"})
+_DATA_ENDINGS = frozenset(
+    {"", ".json", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".txt", ".xml", ".properties"}
+)
+"""A module may be called `secrets`; a file of data with that name has some in it."""
 
 
 async def find_untracked(checkout: Path) -> tuple[str, ...]:
@@ -34,7 +40,14 @@ async def find_untracked(checkout: Path) -> tuple[str, ...]:
 
 
 def is_unwanted(part: str) -> bool:
-    return is_secret_name(part) or any(fnmatch(part, pattern) for pattern in _UNWANTED)
+    return is_key(part) or any(fnmatch(part, pattern) for pattern in _UNWANTED)
+
+
+def is_key(name: str) -> bool:
+    """Return whether a file of this name usually holds keys or tokens."""
+    stem, ending = os.path.splitext(name.lower())  # noqa: PTH122  # a name, and no path
+    data = stem.startswith(("credential", "secret")) and ending in _DATA_ENDINGS
+    return is_secret_name(name) or ending in _KEY_ENDINGS or data
 
 
 def find_private(checkout: Path, lent: Iterable[str]) -> tuple[Path, ...]:
@@ -51,6 +64,6 @@ def find_private(checkout: Path, lent: Iterable[str]) -> tuple[Path, ...]:
                     continue
                 if entry.is_dir():
                     waiting += [Path(entry.path)] if entry.name not in ENVIRONMENTS else []
-                elif not entry.is_file() or is_secret_name(entry.name):
+                elif not entry.is_file() or is_key(entry.name):
                     found.append(Path(entry.path))
     return tuple(found)

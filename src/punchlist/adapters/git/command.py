@@ -48,6 +48,7 @@ _SETTINGS = (
     "maintenance.auto=false",
     "advice.detachedHead=false",
     "protocol.file.allow=always",
+    "protocol.ext.allow=never",
     "log.showSignature=false",
     "merge.verifySignatures=false",
     "submodule.recurse=false",
@@ -87,6 +88,8 @@ class Git:
         settings: tuple[str, ...] = (),
     ) -> None:
         self.folder = folder
+        self._is_ours = git_dir is not None
+        """Whether it is a tree of the workshop, whose configuration is ours."""
         own = {} if theirs else _OURS_ONLY
         self._environment = {**base_environment(home=theirs), **_QUIET, **own}
         flags = [part for setting in (*_SETTINGS, *settings) for part in ("-c", setting)]
@@ -100,7 +103,7 @@ class Git:
         configuration defines are switched off, and so are programs that show differences.
         """
         off = {}
-        if arguments[0] in _READS_FILES:
+        if arguments[0] in _READS_FILES and not self._is_ours:
             off = _configure(await self._list_filters())
         if arguments[0] in _DIFFS:
             arguments = (arguments[0], *_NO_PROGRAMS, *arguments[1:])

@@ -235,7 +235,7 @@ class WorkTrees:
     def _require_state(self) -> None:
         """Raise RepositoryError if the folders of the workshop are gone."""
         for folder in (self._workshop.git_dir, self._workshop.trees):
-            if not folder.is_dir():
+            if not folder.exists():
                 raise RepositoryError(
                     f"{folder}: was deleted while the run was at work",
                     hint="start a new run: punchlist run",

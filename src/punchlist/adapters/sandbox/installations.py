@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -115,19 +116,30 @@ def _list_needed(program: str, path: str, private: Private, depth: int = 0) -> t
             needed |= dict.fromkeys(_list_needed(base, path, private, depth + 1))
     if depth < _LINKS and (interpreter := _read_shebang(program, path)):
         needed |= dict.fromkeys(_list_needed(interpreter, path, private, depth + 1))
-    return tuple(each for each in needed if each.exists())
+    return tuple(each for each in needed if _is_reachable(each))
 
 
 def _follow_links(path: Path) -> Iterator[Path]:
-    """Yield the path, each link on its way, and where it leads in the end."""
+    """Yield the path, each link on its way, and where it leads in the end; as far as this user can
+    reach.
+    """
     seen = path
-    for _ in range(_LINKS):
-        yield seen
-        if not seen.is_symlink():
-            break
-        seen = Path(os.path.normpath(seen.parent / seen.readlink()))
-    if path.exists():
+    with suppress(PermissionError):
+        for _ in range(_LINKS):
+            yield seen
+            if not seen.is_symlink():
+                break
+            seen = Path(os.path.normpath(seen.parent / seen.readlink()))
+    if _is_reachable(path):
         yield path.resolve()
+
+
+def _is_reachable(path: Path) -> bool:
+    """Return whether it exists, and this user may know that."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
 
 
 def _find_installation(path: Path, private: Private) -> Iterator[Path]:

@@ -6,16 +6,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _NAMES = re.compile(
-    r"\.env(?!\.(?:example|sample|template|dist|defaults?|tpl|tmpl|md)$)(?![a-z]*-).*"
-    r"|.*\.env|\.npmrc|\.yarnrc\.yml|\.pypirc|\.?_?netrc|\.git-credentials|\.dockercfg|\.htpasswd"
-    r"|\.pgpass|\.my\.cnf|\.s3cfg|\.boto|\.vault-token|id_(?:rsa|dsa|ecdsa|ed25519)",
+    r"\.envs?|\.envrc|\.env[._-].*|.*\.env|\.npmrc|\.yarnrc\.yml|\.pypirc|[._]netrc"
+    r"|\.git-credentials|\.dockercfg|\.htpasswd|\.pgpass|\.my\.cnf|\.s3cfg|\.boto|\.vault-token"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519)",
     re.IGNORECASE,
 )
+_TEMPLATES = re.compile(
+    r"\b(?:example|sample|template|dist|defaults?|tpl|tmpl|schema)\b|\.(?:md|[cm]?[jt]s|py)$",
+    re.IGNORECASE,
+)
+"""Names of files that show which variables there are, and of code."""
 _SKIPPED = frozenset({".git", "node_modules", ".venv", "venv"})
 
 
 def is_secret_name(name: str) -> bool:
-    return _NAMES.fullmatch(name) is not None
+    return _NAMES.fullmatch(name) is not None and not _TEMPLATES.search(name)
 
 
 def find_secret_files(root: Path, files: Iterable[str] | None = None) -> tuple[Path, ...]:
@@ -25,7 +30,8 @@ def find_secret_files(root: Path, files: Iterable[str] | None = None) -> tuple[P
     names = _walk_files(root) if files is None else (*_list_top(root), *files)
     base = root.resolve()
     found = (root / name for name in names if is_secret_name(name.rpartition("/")[2]))
-    real = (path.resolve() for path in found if path.exists())
+    kept = (path for path in found if path.exists() and not (path / "pyvenv.cfg").exists())
+    real = (path.resolve() for path in kept)
     return tuple(dict.fromkeys(path for path in real if path.is_relative_to(base)))
 
 

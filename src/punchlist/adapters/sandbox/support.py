@@ -84,11 +84,12 @@ def find_bubblewrap() -> str:
     return shutil.which("bwrap") or ""
 
 
-@cache
 def counts_processes() -> bool:
     """Return whether a limit on processes counts only those of the sandbox, and holds for us."""
     release = tuple(map(int, re.findall(r"\d+", platform.release())[:2]))
-    return os.getuid() != 0 and release >= _COUNTED and "user" not in probe_support().lacks
+    support = probe_support()
+    own = bool(support.program) and "user" not in support.lacks
+    return own and os.getuid() != 0 and release >= _COUNTED
 
 
 def _works(program: str, lacks: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from punchlist.app.session import Session
 from punchlist.app.start.dry_run import list_agent_calls
 from punchlist.app.start.request import Prepared
 from punchlist.cli.show.layout import make_grid, render_bullets, render_heading
-from punchlist.cli.show.words import format_check, one_line, shorten_path
+from punchlist.cli.show.words import format_check, format_code, one_line, shorten_path
 from punchlist.model.checks.check import Check
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.change import WHOLE, Change, ScopeKind
@@ -91,6 +91,9 @@ def _make_rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[
     everything = f": {pluralize(files, 'file')}" if ready.change.kind is ScopeKind.ALL else ""
     yield "Scope", f"{describe_scope(ready.change)}{everything}"
     yield "Reviewers", ", ".join(ready.reviewers) or "none"
+    for each in (each for each in ready.configurations if each.code or each.refused):
+        state = f"{format_code(each)}: {_ALLOWED[each.allowed or None]}"
+        yield "", f"{each.analyzer} would not look: {each.refused}" if each.refused else state
     for role, names in ready.crew.items():
         yield "Agents", f"{role}: {', then '.join(names)}"
     yield from (("Findings", shorten_path(path)) for path in ready.documents.values())

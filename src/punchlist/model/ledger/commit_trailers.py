@@ -48,7 +48,7 @@ def render_anchor(run: str, head: str) -> str:
 
 def render_comment(run: str, head: str) -> str:
     """Return the comment that anchors a ledger in an issue; safe text cannot contain it."""
-    return f"<!-- punchlist:ledger {run} {head} -->"
+    return f"<!-- punchlist:ledger {run} {head} -->" if head else ""
 
 
 def find_comments(text: str, where: str) -> list[Anchor]:

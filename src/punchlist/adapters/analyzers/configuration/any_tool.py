@@ -29,6 +29,13 @@ _RUNNERS = frozenset(
     " bundle rake composer pre-commit bazel dotnet sbt mix npx bunx".split()
 )
 """Programs that run what files of the repository say."""
+_SHELLS = frozenset("sh bash dash zsh ksh fish env".split())
+_STARTING = re.compile(
+    r"exec|eval|compile|runpy|run_path|subprocess|system|popen|spawn|import_module|__import__"
+    r"|spec_from|require|load|source",
+    re.IGNORECASE,
+)
+"""How a program's text runs a file that it names."""
 SHARED = ("/pyproject.toml", "/setup.cfg", "/tox.ini", "/package.json")
 """Configuration files of many tools, each of which has a table of its own."""
 _SYSTEM = ("/usr/", "/bin/", "/lib", "/opt/", "/nix/", "/dev/")
@@ -39,7 +46,8 @@ async def follow_words(command: Sequence[str], survey: "Survey") -> None:
     name = basename(command[0])
     if name in _RUNNERS:
         survey.add_code(f"`{' '.join(command[:3])}`", "", command)
-    for word in (each for part in command[1:] for each in _WORD.findall(part)):
+    parts = [part for part in command[1:] if name in _SHELLS or not _is_own_program(part)]
+    for word in (each for part in parts for each in _WORD.findall(part)):
         path = normpath(word)
         if not (_SCRIPT.fullmatch(path) or word.startswith("./") or path in survey.files.modes):
             continue
@@ -51,6 +59,13 @@ async def follow_words(command: Sequence[str], survey: "Survey") -> None:
         if path in survey.files.modes:
             survey.add_code(f"`{name} {word}`", path, await survey.files.read(path))
             (survey.modules if path.endswith(".py") else survey.scripts).append(path)
+
+
+def _is_own_program(part: str) -> bool:
+    """Return whether an argument is a program's text that the user wrote, and that only reads the
+    files which it names.
+    """
+    return "(" in part and not _STARTING.search(part)
 
 
 async def follow_text(

@@ -14,6 +14,7 @@ import opcode
 import os
 import pickle
 import sys
+import tempfile
 import time
 import types
 from collections.abc import Iterator
@@ -51,6 +52,8 @@ class Recorder:
         self.root = os.path.realpath(job["root"])
         self.files = frozenset(job["files"])
         self.state = job["state"]
+        self.data = frozenset(job["data"])
+        self.temporary = os.path.realpath(tempfile.gettempdir())
         self.test, self.calls, self.opened = "", [], {}  # type: ignore[var-annotated]
         self.known: dict[str, str] = {}
         self.cwd, self.environment = str(Path.cwd()), read_environment()
@@ -103,6 +106,19 @@ class Recorder:
             return "puts mocks in the place of code"
         return "sets globals of the code" if self.read_globals() != self.globals else ""
 
+    def find_given_file(self, args: list[Any], keywords: dict[str, Any]) -> str:
+        """Return whether an argument leads to a file that a process of its own does not have."""
+        given = [os.fspath(each) for each in args if isinstance(each, os.PathLike)]
+        for text in (*given, *values.list_leaves([args, keywords])):
+            if not isinstance(text, str) or os.sep not in text or "\0" in text:
+                continue
+            full = os.path.realpath(text)
+            below = os.path.relpath(full, self.root) if full.startswith(self.root + os.sep) else ""
+            own = full.startswith(self.temporary + os.sep) and Path(full).is_dir()
+            if below in self.data if below else own or Path(full).is_file():
+                return "hands over a file of its own"
+        return ""
+
     def __call__(self, frame: types.FrameType, event: str, arg: Any) -> None:
         if event == "call":
             self.begin(frame)
@@ -121,7 +137,7 @@ class Recorder:
         module = str(frame.f_globals.get("__name__"))
         made: dict[str, Any] = {"test": self.test, "file": file, "module": module}
         made.update(name=find_name(frame), key="", input="", shown="", answer=None)
-        made["arranged"] = self.find_arrangement()
+        made["arranged"] = self.find_arrangement() or self.find_given_file(args, keywords)
         self.calls.append(made)
         try:
             text = values.describe([args, keywords])

@@ -68,6 +68,8 @@ class RecordPlan(Struct, frozen=True, kw_only=True):
     code: tuple[str, ...]
     state: bool
     plants: dict[str, str] = {}
+    data: tuple[str, ...] = ()
+    """Files of the tests that are not code; no other process sees them."""
 
 
 async def record_calls(
@@ -85,13 +87,12 @@ async def record_calls(
     name = f"r{secrets.token_hex(4)}"
     shutil.copyfile(_RECORDER, beside / f"{name}.py")
     shutil.copyfile(VALUES, beside / f"{name}_values.py")
-    job = {"root": str(ground.checkout), "files": plan.code, "state": plan.state}
+    job = {"files": plan.code, "state": plan.state, "data": plan.data}
     command = _add_recorder(session, name)
     if not command:
         return Recording(trouble=f"{check.name} cannot be run with a recorder")
     with prepare_launch(tree, ground, folder, command) as stage:
-        job["root"] = str(stage.cwd)
-        (beside / "job.json").write_bytes(msgspec.json.encode(job))
+        (beside / "job.json").write_bytes(msgspec.json.encode({**job, "root": str(stage.cwd)}))
         ran = await run(
             command,
             cwd=stage.cwd,

@@ -74,6 +74,11 @@ class Sides(Struct, frozen=True):
     def is_code(self, path: str) -> bool:
         return path.endswith(_PYTHON) and not self.protected.holds(path)
 
+    def list_data(self) -> tuple[str, ...]:
+        """Return the files of the tests that are not code."""
+        files = self.before.files()
+        return tuple(p for p in files if self.protected.holds(p) and not p.endswith(_PYTHON))
+
 
 async def replay_calls(sides: Sides, request: ReplayRequest) -> ReplayResult:
     plants = _plan_plants(sides, request)
@@ -172,6 +177,7 @@ async def _record(
         code=code,
         state=state,
         plants={path: plant.test for path, plant in plants.items()},
+        data=sides.list_data(),
     )
     with (
         lay_plants(tree, plants),
@@ -274,8 +280,6 @@ async def _call(plan: BarePlan, sides: Sides, tree: Tree, manner: Manner) -> Bar
 
 
 def _build_plan(sides: Sides, request: ReplayRequest, calls: tuple[RecordedCall, ...]) -> BarePlan:
-    files = sides.before.files()
-    data = [p for p in files if sides.protected.holds(p) and not p.endswith(_PYTHON)]
     texts = [sides.after.text(path) or "" for path in (*request.paths, *request.tests)]
     return BarePlan(
         python=sides.python,
@@ -283,7 +287,7 @@ def _build_plan(sides: Sides, request: ReplayRequest, calls: tuple[RecordedCall,
         modules=tuple(sorted(_list_modules(sides, calls))),
         literals=list_literals(texts),
         changed=frozenset(request.paths),
-        data=tuple(data),
+        data=sides.list_data(),
     )
 
 

@@ -69,17 +69,21 @@ class ClaimExecutor:
             return Verdict.CANNOT_TELL, "the evidence names no finding of an analyzer"
         for key in keys:
             for bare in (False, True):
-                said = await self._count_gone(key, wanted[key] - late[key], bare=bare)
+                said = await self._count_gone(key, (wanted[key], late[key]), bare=bare)
                 if said is not None:
                     return said
         names = ", ".join(sorted({source for source, _, _ in keys}))
         before = "reported on the parent"
         if item in self._evidence.late:
-            before = "brought about by another fix in this commit"
+            before = "reported on the parent, or brought about by another fix in this commit"
         return Verdict.AGREE, f"{names}: {before}, silent on the commit"
 
-    async def _count_gone(self, key: FindingKey, wanted: int, *, bare: bool) -> Said | None:
-        """Return what speaks against the analyzer's silence, or None."""
+    async def _count_gone(
+        self, key: FindingKey, claimed: tuple[int, int], *, bare: bool
+    ) -> Said | None:
+        """Return what speaks against the analyzer's silence, or None. `claimed`: how many items are
+        said to be gone, and how many of these the parent need not have.
+        """
         source, rule, path = key
         paths = tuple(
             sorted(
@@ -95,6 +99,7 @@ class ClaimExecutor:
                 return Verdict.CANNOT_TELL, seen
         assert isinstance(before, Counter)  # noqa: S101 - for the type checker
         assert isinstance(after, Counter)  # noqa: S101
+        wanted = claimed[0] if before[key] >= claimed[0] else claimed[0] - claimed[1]
         where = f"{source} {rule} in {path}"
         how = " with its suppressions switched off" if bare else ""
         if before[key] < wanted:
