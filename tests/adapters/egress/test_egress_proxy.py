@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -338,18 +340,52 @@ def test_a_body_and_an_answer_that_stop_are_ended():
     answer, _ = asked(head, "127.0.0.1:{port}", limits=SHORT, answer=b"")
     assert answer.startswith(b"HTTP/1.1 408 ")
     cut = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"
-    answer, _ = asked(
-        get("http://127.0.0.1:{port}/", "127.0.0.1:{port}"),
-        "127.0.0.1:{port}",
-        limits=SHORT,
-        answer=cut,
-    )
-    assert answer.endswith(b"\r\n\r\nab")
+    request_ = get("http://127.0.0.1:{port}/", "127.0.0.1:{port}")
+    with pytest.raises(ConnectionResetError):
+        asked(request_, "127.0.0.1:{port}", limits=SHORT, answer=cut)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+    ],
+    ids=["to the end", "chunked", "length"],
+)
+def test_an_answer_that_the_server_breaks_off_does_not_look_complete(head):
+    async def broken():
+        async def serve(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(head + b"half")
+            await writer.drain()
+            await go_on.wait()
+            if b"200 OK\r\n\r\n" in head:  # an end of the stream would be the end of the answer
+                reset = struct.pack("ii", 1, 0)
+                sock = writer.get_extra_info("socket")
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+            writer.transport.abort()
+
+        go_on = asyncio.Event()
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        target = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with outside(target) as world:
+            reader, writer = await world.open()
+            writer.write(get(f"http://{target}/", target).encode())
+            await reader.readuntil(b"half")
+            go_on.set()
+            with pytest.raises(ConnectionResetError):
+                await reader.read()
+            writer.close()
+        server.close()
+
+    asyncio.run(broken())
 
 
 def test_an_idle_tunnel_is_ended():
-    answer, _ = asked(connect("127.0.0.1:{port}"), "127.0.0.1:{port}", limits=SHORT)
-    assert answer == b"HTTP/1.1 200 Connection established\r\n\r\n"
+    with pytest.raises(ConnectionResetError):
+        asked(connect("127.0.0.1:{port}"), "127.0.0.1:{port}", limits=SHORT)
 
 
 def test_a_head_that_never_ends_is_refused():

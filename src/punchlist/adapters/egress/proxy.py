@@ -7,6 +7,7 @@ a tunnel, by closing it) and counted in the log.
 import asyncio
 import re
 import socket
+import struct
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -48,6 +49,7 @@ _FULL = b"HTTP/1.1 503 Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _SWITCHING = 101
 _FINAL = 200
+_NO_LINGER = struct.pack("ii", 1, 0)
 _LINGER = 1.0
 """Seconds in which the rest of a refused request is read, so that its sender reads the answer."""
 
@@ -126,7 +128,7 @@ class EgressProxy:
             self._log.count_refusal(connection.target, "header too long")
             await connection.answer(431, "header too long")
         except (asyncio.IncompleteReadError, OSError):
-            pass  # one of the two ends has closed the connection
+            connection.reset()  # one of the two ends has closed the connection
 
     def start_relays(
         self, connection: "_Connection", streams: Streams, target: str
@@ -176,8 +178,16 @@ class _Connection:
             if writer:
                 writer.close()
 
+    def reset(self) -> None:
+        """End an answer that was cut off so that it does not look complete."""
+        sock = self.writer.get_extra_info("socket")
+        if self.answered and sock is not None and not self.writer.is_closing():
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+            self.writer.transport.abort()
+
     async def answer(self, status: int, why: str) -> None:
         if self.answered:
+            self.reset()
             return
         body = f"punchlist: {self.target or 'this request'} is refused: {why}\n".encode()
         fields = (("Content-Length", str(len(body))), ("Connection", "close"))

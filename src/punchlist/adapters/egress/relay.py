@@ -41,7 +41,7 @@ class Relay:
             self._writer.write_eof()
 
     async def copy_body(self, head: MessageHead) -> None:
-        """Pass one body on; raise Refused if it is malformed or ends early."""
+        """Pass one body on; raise Refused if it is malformed, IncompleteReadError if it is cut."""
         if head.is_chunked:
             while size := await self._copy_chunk():
                 await self._copy_bytes(size)
@@ -74,7 +74,7 @@ class Relay:
         while left:
             data = await self._read(min(left, _PIECE))
             if not data:
-                raise Refused("body cut short", 0, recorded=False)
+                raise asyncio.IncompleteReadError(b"", left)
             left -= len(data)
             await self.send(data)
 

@@ -21,7 +21,7 @@ _BY_NAME = frozenset({OUTSIDE, "scripted", "dry"})
 """Kinds of agents whose settings do not say which model answers."""
 
 
-_OWN_TABLES = frozenset({"agent", "setup"})
+_OWN_TABLES = frozenset({"agent", "sandbox", "setup"})
 _OWN_SETTINGS = frozenset({"agents.sandbox", "agents.hosts"})
 """Settings that a repository may not make."""
 
@@ -49,7 +49,7 @@ def check_agent_settings(loaded: LoadedSettings) -> None:
     for name, origin in loaded.origins.items():
         table, _, field = name.partition(".")
         prompt = table == "role" and field.endswith(".prompt")
-        own = prompt or table == "sandbox" or table in _OWN_TABLES or name in _OWN_SETTINGS
+        own = prompt or table in _OWN_TABLES or name in _OWN_SETTINGS
         if origin == REPOSITORY_FILE and own:
             raise SettingsError(
                 f"{REPOSITORY_FILE}: {name}: a repository does not choose what an agent is, is"
