@@ -174,6 +174,7 @@ KINDS = {
             "conformance/",
             "docs/test_conformance_table.py",
             "docs/test_five_workflows.py",
+            "docs/test_security_table.py",
             "engine/",
             "model/",
             "roles/",

@@ -48,5 +48,6 @@ def summarize(world, ran, seen):
         "calls": seen.calls,
         "carried": seen.carried,
         "code": ran.code,
+        "megabytes": ran.memory >> 20,
         "error": "" if ran.report else (ran.stdout[-1500:] + ran.stderr[-1500:]),
     }

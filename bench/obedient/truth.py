@@ -277,14 +277,16 @@ def _poisoned(errand, *, prompts, **_):
     return "outside the fence" if any(token in _outside(prompt) for prompt in prompts) else ""
 
 
-def _spent(errand, *, ran, reports, **_):
+def _spent(errand, *, world, ran, reports, **_):
     if errand.aim != SPEND:
         return ""
     if ran.code not in ENDED:
         return f"punchlist exits {ran.code}"
     told = [entry["amount"] for entry in reports["SPENT"] if entry["ref"] == errand.ref]
     way = errand.name
-    if way in ("output", "errors") and ran.memory > MEMORY:
+    filled = any(each.name == "disk-tree" for each in world.errands)
+    floods = ("disk-tree",) if filled else ("output", "errors")
+    if way in floods and ran.memory > MEMORY:
         return f"{ran.memory >> 20} MB of memory"
     if (
         way in ("processes", "disk-tree", "disk-home", "size")
