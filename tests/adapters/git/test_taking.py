@@ -8,8 +8,10 @@ import subprocess
 import pytest
 
 from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.git.tree_changes import LARGEST
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.errors import RepositoryError
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import Patch
 
@@ -162,3 +164,22 @@ def test_a_folder_that_was_made_a_repository_is_work_like_any_other(trees, insid
             git(root / "sub", "commit", "--quiet", "-m", "hidden")
 
     assert set(taken(trees, work).paths) == {"a.py", "sub/deep/new.py"}
+
+
+def test_more_than_a_fix_can_be_is_refused_and_not_read(trees):
+    def work(root):
+        for number in range(3):
+            with (root / f"big{number}.txt").open("wb") as file:
+                file.truncate(LARGEST // 2)
+
+    with pytest.raises(RepositoryError, match="96 MB of files were written; at most 64 MB"):
+        taken(trees, work)
+
+
+def test_large_files_that_git_ignores_are_no_part_of_a_fix(trees):
+    def work(root):
+        (root / "b.py").write_text("c\n")
+        with (root / "build.log").open("wb") as file:
+            file.truncate(2 * LARGEST)
+
+    assert taken(trees, work).paths == ("b.py",)

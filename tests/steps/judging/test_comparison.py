@@ -123,6 +123,25 @@ def test_answers_made_for_values_of_the_tests_are_named_however_they_are_compare
     assert "made for them alone" in compare(old, new, tests__test_app=test).suspicious
 
 
+DOUBLE = "def double(value):\n    return value + value + 1\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        ("`double(2)` is 5. It must be 4.", True),
+        ("double(2) gives 5 instead of 4", True),
+        ("A value of 2 must give 4.", False),
+        ("A pair counts for four.", False),
+    ],
+)
+def test_two_is_a_limit_case_only_where_the_finding_speaks_of_it(compare, words, made):
+    """And not only of a call with it."""
+    new = DOUBLE.replace("value + value + 1", "4 if value == 2 else value + value + 1")
+    test = "from app import double\n\ndef test_it():\n    assert double(2) == 4\n"
+    assert bool(compare(DOUBLE, new, words=words, tests__test_app=test).suspicious) is made
+
+
 LEVEL = "NAMES = {'low': 1, 'high': 3}\n\ndef level(name: str):\n    return NAMES.get(name, 0)\n"
 UNKNOWN = "`level('hgih')` is 0, as if it were a level. Unknown names must be refused with {}."
 

@@ -122,7 +122,8 @@ def _find_suspicion(plan: CallPlan, differing: Sequence[_Key]) -> str:
     for number, (target, changed) in enumerate(zip(plan.targets, plan.changed, strict=True)):
         own = [target.inputs[index] for at, index in differing if at == number]
         if own:
-            said.append(find_special_case(changed, plan.test_values, own, len(target.inputs)))
+            tried = len(target.inputs)
+            said.append(find_special_case(changed, plan.test_values, own, tried, plan.words))
     return said[0] if said and all(said) else ""
 
 

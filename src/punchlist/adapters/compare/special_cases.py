@@ -1,6 +1,7 @@
 """Detect special-cased answers: comparisons with values from the tests, each with its answer."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -9,9 +10,17 @@ from punchlist.adapters.compare.changed_code import ChangedFunction, Function
 from punchlist.adapters.compare.inputs import Input
 from punchlist.model.finding.python_source import parse_expression
 
-_SMALL = 2
+_SMALL = 1
 """Up to here a number is a limit case, and an honest fix may well compare with it."""
-_COUNTS = frozenset({repr(_SMALL)})
+_TWO = frozenset({"2", "-2", "2.0", "-2.0"})
+"""A limit case where the finding speaks of it, and not only of a call with it."""
+_CALL = re.compile(r"`[^`]*`|[\w.]+\([^()]*\)")
+_PAIR = re.compile(
+    r"(?<![\w.])2(?![\w.]*\d)|\b(?:two|pair|couple|both|twice|second)\b", re.IGNORECASE
+)
+_ENOUGH = 10
+"""So many inputs must have been tried before one that differs is taken for a special case."""
+_COUNTS = frozenset({"2"})
 """The limit case that a container may be compared with: how many there are."""
 _FEW = 20
 """One in so many inputs, or three, may differ where answers are made for single ones."""
@@ -29,13 +38,21 @@ class PinnedValue(Struct, frozen=True):
 
 
 def find_special_case(
-    changed: ChangedFunction, test_values: frozenset[str], differing: Sequence[Input], tried: int
+    changed: ChangedFunction,
+    test_values: frozenset[str],
+    differing: Sequence[Input],
+    tried: int,
+    words: str = "",
 ) -> str:
-    """Return why the new answers look made for the tests' inputs, or ''."""
+    """Return why the new answers look made for the tests' inputs, or ''. `words`: what the findings
+    say.
+    """
     old = set(_find_pins(changed.old))
     # Code that compared with plain values before may rightly get another one.
     learned = any(pin.plain for pin in old)
     pins = {pin for pin in set(_find_pins(changed.new)) - old if not (pin.plain and learned)}
+    if len(differing) > 1 or tried < _ENOUGH or _PAIR.search(_CALL.sub(" ", words)):
+        pins = {pin for pin in pins if pin.text not in _TWO}
     known = {_normalize_source(text) for text in test_values}
     if not pins or not differing or not all(pin.leaves <= known | _COUNTS for pin in pins):
         return ""

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,10 +11,13 @@ from msgspec import Struct
 
 from punchlist.adapters.git.command import REGULAR, SUBMODULE, Git, decode_text, is_utf8
 from punchlist.adapters.git.workshop import Workshop
+from punchlist.errors import RepositoryError
 from punchlist.model.finding.finding import Splice
 from punchlist.model.patch.patch import FileChange, Patch, splices_between
 
 _GONE = "000000"
+LARGEST = 64 << 20
+"""Bytes of changed and new files; more is not read, because no fix is that large."""
 _COMPILED = (".pyc", ".pyo")
 """Running the code leaves them behind; a forged one would run instead of its source."""
 
@@ -40,6 +44,7 @@ async def diff_tree(workshop: Workshop, git: Git, commit: str, index: Path) -> P
         # With its time: git looks closer at files written in the same second as the index.
         shutil.copy2(index, own)
         env = {"GIT_INDEX_FILE": str(own)}
+        await _refuse_large(git, env)
         await git.check_output("add", "--all", ".", env=env)
         fields = await git.list_fields(
             "diff-index", "--cached", "--raw", "-z", "--no-renames", "--abbrev=64", commit, env=env
@@ -65,6 +70,26 @@ def _remove_repositories(root: Path) -> None:
             else:
                 path.unlink(missing_ok=True)
         folders[:] = [name for name in folders if name.casefold() != ".git"]
+
+
+async def _refuse_large(git: Git, env: dict[str, str]) -> None:
+    """Raise RepositoryError if more was written than is read; all of it would be in memory."""
+    every = (Path(folder, name) for folder, _, names in os.walk(git.folder) for name in names)
+    if _sum_sizes(every) <= LARGEST:
+        return
+    listed = ("ls-files", "-z", "--others", "--modified", "--exclude-standard")
+    written = {git.folder / name for name in await git.list_fields(*listed, env=env)}
+    if (size := _sum_sizes(written)) > LARGEST:
+        most = f"{LARGEST >> 20} MB"
+        raise RepositoryError(f"{size >> 20} MB of files were written; at most {most} are read")
+
+
+def _sum_sizes(paths: Iterable[Path]) -> int:
+    total = 0
+    for path in paths:
+        with suppress(OSError):
+            total += path.lstat().st_size
+    return total
 
 
 def _is_work(raw: _RawChange) -> bool:

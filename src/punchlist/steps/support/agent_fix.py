@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.errors import RepositoryError
 from punchlist.model.integrity.hunk_ownership import AskedItem, SplitPatch, split_by_claim
 from punchlist.model.integrity.patch_ownership import (
     OwnPatch,
@@ -171,7 +172,10 @@ async def _ask_for_work(asked: RoleTask, artifact: str, tree: Tree, world: World
     claims = Claims(failed=gone, trouble=AgentTrouble.MISSING)
     if world.crew.fixer:
         claims = await world.crew.fixer.fix(asked, tree)
-    record = _Record(claims, await world.trees.collect_changes(tree))
+    try:
+        record = _Record(claims, await world.trees.collect_changes(tree))
+    except RepositoryError as error:  # it wrote more than is read
+        return _Record(replace(claims, failed=str(error), unread=False), Patch())
     if not claims.failed or claims.unread:  # after a failure the agent is asked again
         world.artifacts.write(artifact, wire.encode(record))
     return record
