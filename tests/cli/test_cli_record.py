@@ -60,10 +60,12 @@ def test_tampers_are_found_by_the_audit_and_by_the_verifier_and_rewrites_by_a_co
         hashes = [json.loads(line)["hash"] for line in scene.lines]
         scene.anchored = 1 + hashes.index(trailer(cart, "Ledger", branch))
         told = tamper(scene) if tamper else "nothing"
-        alone, against = ran("audit", first), ran("audit", first, "--against", branch)
+        alone = ran("audit", first, "--json")
         said = f"{tamper and tamper.__name__}: {told}: {alone.stdout}{alone.stderr}"
         assert alone.returncode == (7 if tamper in FOUND else 0), said
-        assert against.returncode == (7 if tamper else 0), said + against.stdout
+        if tamper not in FOUND:
+            against = ran("audit", first, "--against", branch)
+            assert against.returncode == (7 if tamper else 0), said + against.stdout
         lines = Scene(ran.home, first, second, 0, Random(0)).lines
         ledger = verify_ledger.Ledger()
         for line in lines:
@@ -71,7 +73,7 @@ def test_tampers_are_found_by_the_audit_and_by_the_verifier_and_rewrites_by_a_co
         with sqlite3.connect(ran.home / "ledger.sqlite3") as database:
             rows = database.execute("SELECT head FROM runs WHERE id = ?", [first]).fetchall()
         ledger.close(rows[0][0])
-        problems = ran.json("audit", first)["problems"]
+        problems = json.loads(alone.stdout)["problems"]
         assert problems[: len(ledger.problems)] == ledger.problems, said
     shutil.rmtree(ran.home)
     shutil.copytree(kept, ran.home)
