@@ -178,7 +178,7 @@ def test_an_escalation_is_decided_where_it_is_seen(bench, site, opened):
     expect(page.get_by_role("heading", name="Round 1, then round 4")).to_be_visible()
     ended = page.get_by_role("region", name="Filed or dismissed")
     expect(ended.get_by_text("mean() fails for no prices")).to_be_visible()
-    expect(ended.get_by_text("Open → Dismissed")).to_be_visible()
+    expect(ended.get_by_text("Deferred → Dismissed")).to_be_visible()
 
 
 def on_a_terminal(site) -> str:
