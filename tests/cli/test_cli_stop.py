@@ -8,13 +8,14 @@ import time
 import pytest
 
 from made import STARTED, made_run
-from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.lease import FileLease
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.adapters.store.stop_request import StopRequest, read_stop, request_stop
+from punchlist.adapters.store.stop_request import FileStops
 from punchlist.app.drive.stop import drive_until_stopped, stop_run
 from punchlist.app.session import Session
 from punchlist.model.ledger.events import Interrupted, Resumed
 from punchlist.model.ledger.run import Run
+from punchlist.ports.state import StopRequest
 
 SLOW_TOOL = """
 [[analyzers.custom]]
@@ -79,7 +80,7 @@ def test_a_run_in_another_terminal_is_stopped_and_can_be_resumed(slow, begun):
     assert b"goes on" in err
     assert kinds(slow)[-1] == "interrupted"
     assert "stopped by ada" in slow("status", "--events").stdout
-    assert read_stop(slow.home / "runs" / run["run"]) is None
+    assert FileStops(slow.home / "runs").read(run["run"]) is None
     again = begun("resume", entries=5)
     assert slow("stop", run["run"][:9], "--json").returncode == 0
     again.communicate(timeout=30)
@@ -99,7 +100,7 @@ def test_where_nothing_is_under_way_that_is_said(slow, begun):
 def test_of_two_runs_under_way_one_must_be_named(slow, begun):
     first = begun("run", "--all")
     (run,) = (each["run"] for each in slow.json("list"))
-    with Lease.acquire(slow.home, "261115-other0"):
+    with FileLease.acquire(slow.home, "261115-other0"):
         with SqliteStore.open(slow.home) as store:
             event = next(iter(store.read(run))).event
             store.append("261115-other0", "start", "started", event, time.time())
@@ -121,10 +122,14 @@ async def waiting(run: Run) -> Run:
 
 def test_whoever_drives_goes_on_after_having_obeyed(tmp_path):
     async def main() -> None:
-        asyncio.get_running_loop().call_later(0.05, request_stop, tmp_path, StopRequest("ada"))
-        ran = await asyncio.wait_for(drive_until_stopped(tmp_path, waiting, made_run(id="r")), 30)
+        asyncio.get_running_loop().call_later(
+            0.05, FileStops(tmp_path).request, "r", StopRequest("ada")
+        )
+        ran = await asyncio.wait_for(
+            drive_until_stopped(FileStops(tmp_path), waiting, made_run(id="r")), 30
+        )
         assert ran.id == "stopped by ada"
-        assert read_stop(tmp_path) is None
+        assert FileStops(tmp_path).read("r") is None
         async with asyncio.timeout(
             30
         ):  # a task that still counts as stopped would be stopped here once more
@@ -134,14 +139,14 @@ def test_whoever_drives_goes_on_after_having_obeyed(tmp_path):
 
 
 def test_what_was_wanted_before_it_began_is_not_for_whoever_drives_now(tmp_path):
-    request_stop(tmp_path, StopRequest("ada"))
+    FileStops(tmp_path).request("r", StopRequest("ada"))
 
     async def short(run: Run) -> Run:
         await asyncio.sleep(0.5)
         return run
 
-    assert asyncio.run(drive_until_stopped(tmp_path, short, made_run(id="r"))).id == "r"
-    assert read_stop(tmp_path) is None
+    assert asyncio.run(drive_until_stopped(FileStops(tmp_path), short, made_run(id="r"))).id == "r"
+    assert FileStops(tmp_path).read("r") is None
 
 
 def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
@@ -153,21 +158,23 @@ def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             try:
-                request_stop(tmp_path, StopRequest("ada"))
+                FileStops(tmp_path).request("r", StopRequest("ada"))
                 await asyncio.sleep(0.6)
             except asyncio.CancelledError:
                 left.append("something")
         return run
 
     async def main() -> None:
-        task = asyncio.create_task(drive_until_stopped(tmp_path, careful, made_run(id="r")))
+        task = asyncio.create_task(
+            drive_until_stopped(FileStops(tmp_path), careful, made_run(id="r"))
+        )
         await asyncio.sleep(0.05)
         task.cancel()
         assert (await task).id == "r"
 
     asyncio.run(main())
     assert left == []
-    assert read_stop(tmp_path) is None
+    assert FileStops(tmp_path).read("r") is None
 
 
 def ledger(app: Session, *events: Interrupted | Resumed) -> None:
@@ -179,14 +186,14 @@ def ledger(app: Session, *events: Interrupted | Resumed) -> None:
 
 def test_a_stop_that_comes_while_somebody_is_just_resuming_the_run_is_meant_for_them(tmp_path):
     async def main() -> None:
-        app, folder = Session(tmp_path, None, {}), tmp_path / "runs" / "r1"
+        app = Session(tmp_path, None, {})
         ledger(app, Interrupted(reason="before"))
-        with Lease.acquire(tmp_path, "r1"):
+        with FileLease.acquire(tmp_path, "r1"):
             stopping = asyncio.create_task(stop_run(app, "r1", "ada"))
-            while read_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
+            while app.state.stops.read("r1") is None:  # noqa: ASYNC110 - what is waited for is a file
                 await asyncio.sleep(0.01)
             ledger(app, Resumed(version="1"))
-            ran = await drive_until_stopped(folder, waiting, made_run(id="r1"))
+            ran = await drive_until_stopped(app.state.stops, waiting, made_run(id="r1"))
             assert ran.id == "stopped by ada"
             ledger(app, Interrupted(reason=ran.id))
         assert (await stopping).over
@@ -197,15 +204,15 @@ def test_a_stop_that_comes_while_somebody_is_just_resuming_the_run_is_meant_for_
 
 def test_whoever_goes_on_after_the_one_that_was_meant_is_not_stopped(tmp_path):
     async def main() -> None:
-        app, folder = Session(tmp_path, None, {}), tmp_path / "runs" / "r1"
+        app = Session(tmp_path, None, {})
         ledger(app, Resumed(version="1"))
-        with Lease.acquire(tmp_path, "r1"):
+        with FileLease.acquire(tmp_path, "r1"):
             stopping = asyncio.create_task(stop_run(app, "r1", "ada"))
-            while read_stop(folder) is None:  # noqa: ASYNC110 - what is waited for is a file
+            while app.state.stops.read("r1") is None:  # noqa: ASYNC110 - what is waited for is a file
                 await asyncio.sleep(0.01)
             ledger(app, Interrupted(reason="by itself"), Resumed(version="1"))
             assert (await stopping).over
-            assert read_stop(folder) is None
+            assert app.state.stops.read("r1") is None
         app.close()
 
     asyncio.run(asyncio.wait_for(main(), 20))

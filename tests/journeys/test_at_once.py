@@ -5,29 +5,24 @@ import threading
 import pytest
 from shop import Watch
 
-from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.lease import FileLeases
 from punchlist.app.drive.answers import answer_run
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Status
 
 
 def just_before(monkeypatch, other):
-    """Somebody else has the run first, does this with it, and lets go just before we get it."""
+    """Another process has the run first, does this, and lets go just before we get it."""
+    acquire = FileLeases.acquire
 
-    class Contended(Lease):
-        @classmethod
-        def acquire(cls, home, run, request=""):
-            patch(Lease)
-            thread = threading.Thread(target=other)  # an event loop of its own
-            thread.start()
-            thread.join()
-            return Lease.acquire(home, run, request)
+    def contended(leases, run, request="", *, force=False):
+        monkeypatch.setattr(FileLeases, "acquire", acquire)
+        thread = threading.Thread(target=other)  # an event loop of its own
+        thread.start()
+        thread.join()
+        return acquire(leases, run, request, force=force)
 
-    def patch(lease):
-        for module in ("drive", "answers"):
-            monkeypatch.setattr(f"punchlist.app.drive.{module}.Lease", lease)
-
-    patch(Contended)
+    monkeypatch.setattr(FileLeases, "acquire", contended)
 
 
 def unfinished(place):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.lease import FileLeases
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items, load_dismissals
 from punchlist.cli.show.json import exit_code
 from punchlist.errors import UsageError
@@ -115,20 +115,17 @@ def test_of_two_dismissals_at_once_none_is_swallowed(place, monkeypatch):
     run = place.run(allow_checks=False, workflow="review")
     first, second = list(run.items)[:2]
 
-    class Contended(Lease):
-        """Somebody else had it, and said something, just before we got it."""
+    acquire = FileLeases.acquire
 
-        @classmethod
-        def acquire(cls, home, run, request=""):
-            monkeypatch.setattr("punchlist.app.after.dismissals.Lease", Lease)
-            other = threading.Thread(
-                target=dismiss, args=(place, first)
-            )  # an event loop of its own
-            other.start()
-            other.join()
-            return Lease.acquire(home, run, request)
+    def contended(leases, run, request="", *, force=False):
+        """Another user had it, and dismissed an item, just before we got it."""
+        monkeypatch.setattr(FileLeases, "acquire", acquire)
+        other = threading.Thread(target=dismiss, args=(place, first))  # an event loop of its own
+        other.start()
+        other.join()
+        return acquire(leases, run, request, force=force)
 
-    monkeypatch.setattr("punchlist.app.after.dismissals.Lease", Contended)
+    monkeypatch.setattr(FileLeases, "acquire", contended)
     now = dismiss(place, second)
     assert [now.items[number].status for number in (first, second)] == [Status.DISMISSED] * 2
     assert place.audit().ok

@@ -13,7 +13,7 @@ from clients import QUICK, edit
 from workbench import EDITS, finding
 
 from needs import rarely
-from punchlist.adapters.store.lease import find_holder
+from punchlist.adapters.store.lease import FileLeases
 
 FIXED = {"id": "F001", "outcome": "fixed", "explanation": "done", "confidence": 100}
 
@@ -146,7 +146,7 @@ def test_after_a_kill_the_same_task_is_there_again_and_what_was_answered_is_not_
                 while "claims 1 item" not in str((await status())["story"]):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
                 seen.extend((run, done, open_))
-                os.kill(find_holder(place.home, run).pid, signal.SIGKILL)
+                os.kill(FileLeases(place.home).find_holder(run).pid, signal.SIGKILL)
                 await agent.call("run_status", run=run)
 
     async def after(agent):
@@ -231,7 +231,7 @@ def test_a_client_that_is_ended_by_a_signal_leaves_a_run_that_can_be_resumed(pla
             async with place.agent() as agent:
                 runs.append(await begun(agent, "cheapest"))
                 await agent.task(runs[0])
-                os.kill(find_holder(place.home, runs[0]).pid, signal.SIGTERM)
+                os.kill(FileLeases(place.home).find_holder(runs[0]).pid, signal.SIGTERM)
                 await agent.call("run_status", wait_seconds=60, after=10**6)
 
     runs: list[str] = []

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 pytest.importorskip("litestar")
 from reading import started
 
-from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.lease import FileLease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.after.dismissals import load_dismissals
 from punchlist.model.finding.finding import Finding, Spot
@@ -117,6 +117,6 @@ def test_what_cannot_be_dismissed_is_said_and_nothing_is_done(house, run, body, 
 
 
 def test_a_run_that_is_under_way_is_not_talked_into(house, run):
-    with Lease.acquire(house.home, run), house.client("run") as client:
+    with FileLease.acquire(house.home, run), house.client("run") as client:
         answer = client.post(f"/api/runs/{run}/dismissals", json={"numbers": [3], "why": "w"})
         assert (answer.status_code, answer.json()["run"]) == (409, run)

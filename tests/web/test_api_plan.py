@@ -8,7 +8,7 @@ pytest.importorskip("litestar")
 from reading import heard
 from workbench import fix, fixer, review, scores
 
-from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.lease import FileLease
 
 READY = {
     "role": "clarifier",
@@ -143,5 +143,5 @@ def test_files_that_were_broken_by_hand_are_named_and_can_be_put_right(bench, si
 
 def test_a_plan_is_not_changed_while_somebody_is_at_the_run(bench, site, planned):
     client, plan, path, _ = planned
-    with Lease.acquire(site.home, plan["session_id"]):
+    with FileLease.acquire(site.home, plan["session_id"]):
         assert client.put(f"{path}/master_todo", json=plan["master_todo"]).status_code == 409

@@ -13,7 +13,7 @@ pytest.importorskip("mcp")
 from browsing import Browser, text_of
 from telling import Told, fixed, item
 
-from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.lease import FileLease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.repositories import Repositories
 from punchlist.cli.root import root
@@ -108,7 +108,7 @@ def home(house):
         )
         later.tell(ev.Dismissed(by="ada", why="no", moves=(GONE,)), "people")
     leases = [
-        Lease.acquire(house.home, NAMES[name])
+        FileLease.acquire(house.home, NAMES[name])
         for name, (told, _) in UNENDED.items()
         if told is RUNNING
     ]

@@ -1,16 +1,14 @@
 """What every use case works with: the state folder, the repository, settings and the ledger."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
-from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.adapters.store.lease import LeaseHolder, find_holder
+from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.adapters.store.permissions import keep_private
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.start.allowance import Allowance
 from punchlist.errors import RepositoryError
 from punchlist.model.ledger.fold import fold_entries
@@ -18,7 +16,10 @@ from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Agent
-from punchlist.settings import LoadedSettings, home_folder, load_settings, run_folder
+from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.state import LeaseHolder, State
+from punchlist.ports.store import Ledgers
+from punchlist.settings import LoadedSettings, home_folder, load_settings
 
 
 class Session:
@@ -52,13 +53,15 @@ class Session:
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
     @cached_property
-    def store(self) -> SqliteStore:
-        """Opened at the first use: the doctor must be able to report that it cannot be."""
-        return SqliteStore.open(self.home, readonly=self._readonly)
+    def state(self) -> State:
+        return EmbeddedState(self.home, readonly=self._readonly)
+
+    @property
+    def store(self) -> Ledgers:
+        return self.state.store
 
     def close(self) -> None:
-        if "store" in self.__dict__:
-            self.store.close()
+        self.state.close()
 
     def settings(self) -> LoadedSettings:
         return load_settings(None, self.flags)
@@ -74,7 +77,7 @@ class Session:
     def export(self, run_id: str) -> Iterator[bytes]:
         return self.store.export(self.find(run_id))
 
-    def runs(self) -> list[RunRow]:
+    def runs(self) -> Sequence[RunRow]:
         return self.store.runs(self.repository if self.checkout else "")
 
     def outcome_of(self, row: RunRow) -> str:
@@ -82,10 +85,10 @@ class Session:
         return run_outcome(self.load(row.id)).value if row.amended else row.outcome
 
     def driver_of(self, run_id: str) -> LeaseHolder | None:
-        return find_holder(self.home, run_id)
+        return self.state.leases.find_holder(run_id)
 
-    def artifacts(self, run_id: str) -> FolderArtifacts:
-        return FolderArtifacts(run_folder(self.home, run_id))
+    def artifacts(self, run_id: str) -> Artifacts:
+        return self.state.artifacts(run_id)
 
     async def who(self) -> str:
         """Return the user's name in git's configuration, or ''."""

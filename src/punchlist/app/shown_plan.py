@@ -6,8 +6,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.adapters.store.lease import Lease
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Planned
@@ -39,14 +37,14 @@ class ShownPlan(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def load_plan(home: Path, run: Run) -> ShownPlan:
+def load_plan(session: Session, run: Run) -> ShownPlan:
     """Load the plan; an unreadable file is left out, and is a problem."""
-    plan = _load_blueprint(home, run)
-    files = _read_files(home, run, plan.codes.values() if plan else ())
+    plan = _load_blueprint(session.home, run)
+    files = _read_files(session, run, plan.codes.values() if plan else ())
     master, _ = decode_file(MASTER, files.get(MASTER, b"{}"), Master)
     if plan is None and master is not None:
         issues = (issue for step in master.execution_steps for issue in step.issues)
-        files |= _read_files(home, run, (issue.code for issue in issues))
+        files |= _read_files(session, run, (issue.code for issue in issues))
     sheets = (decode_file(name, files[name], Sheet)[0] for name in files if name != MASTER)
     return ShownPlan(
         changeable=plan is not None,
@@ -59,7 +57,7 @@ def load_plan(home: Path, run: Run) -> ShownPlan:
 def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
     """Replace the order of work, or the sheet of one issue. Raise UsageError if it is wrong."""
     found = session.load(run_id).id
-    with Lease.acquire(session.home, found):
+    with session.state.leases.acquire(found):
         run = session.load(found)  # inside the lease: the run cannot go on meanwhile
         plan = _load_blueprint(session.home, run)
         if plan is None:
@@ -70,7 +68,7 @@ def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
         name, value = (
             _rebuild_master(plan, part) if isinstance(part, Master) else _rebuild_sheet(plan, part)
         )
-        files = _read_files(session.home, run, plan.codes.values())
+        files = _read_files(session, run, plan.codes.values())
         content = encode_file(value)
         before = _find_problems(files, run, plan)
         for problem in _find_problems(files | {name: content}, run, plan):
@@ -90,11 +88,11 @@ def _load_blueprint(home: Path, run: Run) -> Blueprint | None:
     return make_blueprint(run, mine, str(run_folder(home, run.id) / FOLDER), arranged.after)
 
 
-def _read_files(home: Path, run: Run, codes: Iterable[str]) -> dict[str, bytes]:
+def _read_files(session: Session, run: Run, codes: Iterable[str]) -> dict[str, bytes]:
     """Return the existing plan files by name; unknown codes are ignored."""
     known = {issue_code(run, number) for number in run.items}
     names = [MASTER, *(sheet_name(each) for each in codes if each in known)]
-    artifacts = FolderArtifacts(run_folder(home, run.id))
+    artifacts = session.artifacts(run.id)
     contents = {name: artifacts.read(f"{FOLDER}/{name}") for name in names}
     return {name: content for name, content in contents.items() if content is not None}
 

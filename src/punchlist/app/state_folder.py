@@ -5,11 +5,9 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.errors import StoreError
-from punchlist.settings import run_folder
 
 _HINT = "point PUNCHLIST_HOME at a folder that can be written"
 
@@ -23,11 +21,6 @@ def write_state(home: Path, name: str, content: bytes) -> Path:
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}", hint=_HINT) from error
     return path
-
-
-def list_run_files(home: Path, run: str) -> dict[str, int]:
-    """Return the files of a run that users may read, with their sizes."""
-    return FolderArtifacts(run_folder(home, run)).list_sizes()
 
 
 def load_secret(home: Path, name: str, size: int) -> bytes:

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.background import RunDriver
@@ -21,6 +20,7 @@ from punchlist.errors import TooManyRuns
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
+from punchlist.ports.store import Ledgers
 from punchlist.settings import load_settings
 from punchlist.views.run_line import RunLine, build_run_line
 
@@ -54,7 +54,7 @@ class Workspace(Generic[D]):
         return await self.opened(self.repository_of(self.load(run)))
 
     @property
-    def store(self) -> SqliteStore:
+    def store(self) -> Ledgers:
         return self.session.store
 
     @cached_property

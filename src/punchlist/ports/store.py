@@ -1,10 +1,22 @@
-"""The port to the ledger."""
+"""The ports to the ledger."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from punchlist.model.ledger.events import AnyEvent, Entry
 from punchlist.model.ledger.run_row import RunRow
+
+
+class LedgerSnapshot(Struct, frozen=True):
+    """`head`: the hash of the last entry as noted when that was written; None if the ledger is of a
+    version that noted none. `faults`: columns that say something else than the lines.
+    """
+
+    lines: tuple[bytes, ...]
+    head: str | None
+    faults: tuple[str, ...] = ()
 
 
 class Store(Protocol):
@@ -21,3 +33,35 @@ class Store(Protocol):
     def runs(self, repository: str = "") -> Sequence[RunRow]:
         """Return the runs of one repository, or of all, newest first."""
         ...
+
+
+class Ledgers(Store, Protocol):
+    """The ledger with all that is asked about many runs, and a cache of measurements."""
+
+    def read_kind(self, kind: str, repository: str) -> Iterator[Entry]:
+        """Return the entries of one kind in all runs of a repository, oldest run first."""
+        ...
+
+    def export(self, run: str) -> Iterator[bytes]:
+        """Return the entries as JSON lines, exactly as hashed and written."""
+        ...
+
+    def take_snapshot(self, run: str) -> LedgerSnapshot:
+        """Return the run's lines with what the tables say beside them, all of one moment."""
+        ...
+
+    def find_run(self, part: str, repository: str = "") -> str:
+        """Return the run whose id this names, or the newest for "last"; raise UsageError."""
+        ...
+
+    def get(self, key: str) -> bytes | None: ...
+
+    def put(self, key: str, value: bytes) -> None:
+        """Cache a measurement; the first value of a key stays."""
+        ...
+
+    def forget(self, prefix: str) -> int:
+        """Delete the cached values whose keys begin with the prefix; return how many there were."""
+        ...
+
+    def close(self) -> None: ...

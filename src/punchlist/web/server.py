@@ -132,7 +132,7 @@ def serve(
     server = _Server(config)
     server.table = table
     server.on_exit = app.driving.stop_all
-    left = find_unfinished(home, app.store, app.repositories.list_all())
+    left = find_unfinished(app.session.state, app.repositories.list_all())
     app.left = left if options.resume else ()
     passing = "" if tokens.list_all() else tokens.create_temporary(Role.ADMIN)
     with listening:

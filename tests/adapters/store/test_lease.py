@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.store.lease import Lease, LeaseHolder, find_holder
+from punchlist.adapters.store.lease import FileLease, FileLeases
 from punchlist.errors import AlreadyRunning, StoreError
+from punchlist.ports.state import LeaseHolder
 
 SRC = Path(__file__).parents[3] / "src"
 
@@ -18,8 +19,8 @@ def another_process(home, run, request=""):
     """Takes the lease, says so, and keeps it until it is killed."""
     code = """
 import sys, time; from pathlib import Path
-from punchlist.adapters.store.lease import Lease
-lease = Lease.acquire(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+from punchlist.adapters.store.lease import FileLease
+lease = FileLease.acquire(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
 print("taken", flush=True); time.sleep(60)
 """
     child = subprocess.Popen(
@@ -42,61 +43,61 @@ def other(tmp_path):
 
 def test_a_run_at_work_in_another_process_is_refused_with_its_id(tmp_path, other):
     with pytest.raises(AlreadyRunning, match=f"run r1 .* process {other.pid}") as told:
-        Lease.acquire(tmp_path, "r1")
+        FileLease.acquire(tmp_path, "r1")
     assert told.value.run == "r1"
     assert told.value.hint == "punchlist status r1"
-    assert find_holder(tmp_path, "r1") == LeaseHolder(other.pid, "r1")
+    assert FileLeases(tmp_path).find_holder("r1") == LeaseHolder(other.pid, "r1")
 
 
 def test_the_same_request_is_refused_with_the_id_of_the_run_that_has_it(tmp_path, other):
     with pytest.raises(AlreadyRunning, match=f"process {other.pid}") as told:
-        Lease.acquire(tmp_path, "r2", "req")
+        FileLease.acquire(tmp_path, "r2", "req")
     assert told.value.run == "r1"
-    Lease.acquire(tmp_path, "r2", "another request").release()
+    FileLease.acquire(tmp_path, "r2", "another request").release()
 
 
 def test_by_force_a_request_is_begun_a_second_time_and_had_where_it_is_free(tmp_path, other):
-    Lease.acquire(tmp_path, "r2", "req", force=True).release()
-    with Lease.acquire(tmp_path, "r3", "another", force=True), pytest.raises(AlreadyRunning):
-        Lease.acquire(tmp_path, "r4", "another")
+    FileLease.acquire(tmp_path, "r2", "req", force=True).release()
+    with FileLease.acquire(tmp_path, "r3", "another", force=True), pytest.raises(AlreadyRunning):
+        FileLease.acquire(tmp_path, "r4", "another")
 
 
 def test_a_killed_process_holds_nothing(tmp_path, other):
     os.kill(other.pid, signal.SIGKILL)
     other.wait()
-    assert find_holder(tmp_path, "r1") is None
-    with Lease.acquire(tmp_path, "r1", "req"):
-        assert find_holder(tmp_path, "r1") == LeaseHolder(os.getpid(), "r1")
-    assert find_holder(tmp_path, "r1") is None
+    assert FileLeases(tmp_path).find_holder("r1") is None
+    with FileLease.acquire(tmp_path, "r1", "req"):
+        assert FileLeases(tmp_path).find_holder("r1") == LeaseHolder(os.getpid(), "r1")
+    assert FileLeases(tmp_path).find_holder("r1") is None
 
 
 def test_a_refused_lease_leaves_nothing_locked(tmp_path, other):
     with pytest.raises(AlreadyRunning):
-        Lease.acquire(tmp_path, "r1", "fresh")
-    Lease.acquire(tmp_path, "r2", "fresh").release()
+        FileLease.acquire(tmp_path, "r1", "fresh")
+    FileLease.acquire(tmp_path, "r2", "fresh").release()
 
 
 def test_one_process_cannot_take_a_run_twice(tmp_path):
-    with Lease.acquire(tmp_path, "r1"), pytest.raises(AlreadyRunning):
-        Lease.acquire(tmp_path, "r1")
+    with FileLease.acquire(tmp_path, "r1"), pytest.raises(AlreadyRunning):
+        FileLease.acquire(tmp_path, "r1")
 
 
 def test_a_child_started_meanwhile_does_not_keep_the_lease(tmp_path):
-    lease = Lease.acquire(tmp_path, "r1")
+    lease = FileLease.acquire(tmp_path, "r1")
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], close_fds=False)
     lease.release()
-    assert find_holder(tmp_path, "r1") is None
+    assert FileLeases(tmp_path).find_holder("r1") is None
     child.kill()
     child.wait()
 
 
 def test_names_never_lead_out_of_the_home(tmp_path):
     home = tmp_path / "home"
-    with Lease.acquire(home, "../../r", "/etc/x\udc80"):
+    with FileLease.acquire(home, "../../r", "/etc/x\udc80"):
         assert {path.name for path in tmp_path.iterdir()} == {"home"}
 
 
 def test_a_home_that_cannot_be_locked_is_told(tmp_path):
     (tmp_path / "runs").write_text("")
     with pytest.raises(StoreError, match="cannot be locked"):
-        Lease.acquire(tmp_path, "r1")
+        FileLease.acquire(tmp_path, "r1")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
-from msgspec import Struct
 
 from punchlist.adapters.store.errors import convert_errors, make_store_error
 from punchlist.errors import AlreadyRunning
+from punchlist.ports.state import LeaseHolder
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRIES = 4
@@ -21,15 +21,11 @@ _PAUSE = 0.05
 """A process that only checks whether a run is alive holds the lock for a moment."""
 
 
-class LeaseHolder(Struct, frozen=True):
-    """The process that has a lock."""
-
-    pid: int = 0
-    run: str = ""
-
-
-class Lease:
+class FileLease:
     """The exclusive right to drive one run, and to work on its request."""
+
+    lost = False
+    """Another process cannot take a kernel lock."""
 
     def __init__(self, handles: list[int], run: str) -> None:
         self._handles = handles
@@ -66,13 +62,25 @@ class Lease:
         self.release()
 
 
-def find_holder(home: Path, run: str) -> LeaseHolder | None:
-    """Return the process that drives the run, or None."""
-    return find_path_holder(_run_path(home, run))
+class FileLeases:
+    """Locks in the folders of runs and requests below a home."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def acquire(self, run: str, request: str = "", *, force: bool = False) -> FileLease:
+        """Lock the run and its request. Raise AlreadyRunning, with the run's id, if another process
+        has one; with `force` only for the run.
+        """
+        return FileLease.acquire(self._home, run, request, force=force)
+
+    def find_holder(self, run: str) -> LeaseHolder | None:
+        """Return the process that drives the run, or None."""
+        return find_path_holder(_run_path(self._home, run))
 
 
 def find_path_holder(path: Path) -> LeaseHolder | None:
-    """Return the process that has the lock of `Lease.acquire_path`, or None."""
+    """Return the process that has the lock of `FileLease.acquire_path`, or None."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except FileNotFoundError:

@@ -9,7 +9,6 @@ from threading import RLock
 from typing import Any, Self
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.store import migrations
@@ -22,6 +21,7 @@ from punchlist.model.ledger.events import AnyEvent, Ended, Entry, Started
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.hash_chain import encode_line, link_entry
 from punchlist.model.ledger.run_row import RunRow
+from punchlist.ports.store import LedgerSnapshot
 
 FILE = "ledger.sqlite3"
 _PAGE = 32
@@ -60,16 +60,6 @@ _COLUMNS = ("run", "seq", "at", "place", "key", "kind", "hash")
 _ROWS = f"""
   SELECT {", ".join(_COLUMNS)}, CAST(line AS BLOB) FROM entries WHERE run = ? ORDER BY seq
 """  # noqa: S608 - the names of the columns are those above
-
-
-class LedgerSnapshot(Struct, frozen=True):
-    """`head`: the hash of the last entry as noted when that was written; None if the ledger is of a
-    version that noted none. `faults`: columns that say something else than the lines.
-    """
-
-    lines: tuple[bytes, ...]
-    head: str | None
-    faults: tuple[str, ...] = ()
 
 
 class SqliteStore:

@@ -1,37 +1,34 @@
-"""Request to stop a run: a file in its folder, which the driving process polls."""
+"""Requests to stop runs: a file in the run's folder, which the driving process polls."""
 
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from punchlist.adapters.store.atomic_write import store_file
 from punchlist.adapters.store.errors import convert_errors
+from punchlist.ports.state import StopRequest
 
 FILE = "stop"
 
 
-class StopRequest(Struct, frozen=True):
-    """`by` is the requester."""
+class FileStops:
+    """`runs` is the folder that holds the folders of the runs."""
 
-    by: str = ""
+    def __init__(self, runs: Path) -> None:
+        self._runs = runs
 
+    def request(self, run: str, stop: StopRequest) -> None:
+        store_file(self._runs / run / FILE, msgspec.json.encode(stop))
 
-def request_stop(folder: Path, stop: StopRequest) -> None:
-    """Write the request into the run's `folder`."""
-    store_file(folder / FILE, msgspec.json.encode(stop))
+    def read(self, run: str) -> StopRequest | None:
+        try:
+            return msgspec.json.decode((self._runs / run / FILE).read_bytes(), type=StopRequest)
+        except OSError:
+            return None  # the driver polls again in a moment
+        except msgspec.MsgspecError:
+            return StopRequest()  # a request all the same
 
-
-def read_stop(folder: Path) -> StopRequest | None:
-    try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=StopRequest)
-    except OSError:
-        return None  # the driver polls again in a moment
-    except msgspec.MsgspecError:
-        return StopRequest()  # a request all the same
-
-
-def clear_stop(folder: Path) -> None:
-    path = folder / FILE
-    with convert_errors(path, "removed"):
-        path.unlink(missing_ok=True)
+    def clear(self, run: str) -> None:
+        path = self._runs / run / FILE
+        with convert_errors(path, "removed"):
+            path.unlink(missing_ok=True)

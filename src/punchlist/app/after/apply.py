@@ -6,7 +6,6 @@ from punchlist.adapters.git.apply import BranchApplier, ShownTips
 from punchlist.adapters.git.repository import GitRepository
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.adapters.store.lease import Lease
 from punchlist.app.after.branch_state import DISCARDED, discarded_error, no_fix_error, standing_of
 from punchlist.app.after.dismissals import rewrite_reports
 from punchlist.app.session import Session
@@ -60,7 +59,7 @@ async def _regroup_commits(
     session: Session, run: Run, workshop: Workshop, by: CommitGrouping
 ) -> Run:
     """Show the run's commits in another grouping, and record which items are in each."""
-    with Lease.acquire(session.home, run.id):
+    with session.state.leases.acquire(run.id):
         run = session.load(run.id)  # inside the lease: with what other processes recorded
         when, landing = int(run.started_at), run.landing
         repository = GitRepository(workshop, WorkTrees(workshop), when=when)
@@ -81,7 +80,7 @@ async def discard_branch(session: Session, run_id: str, *, force: bool = False) 
     run = session.load(run_id)
     workshop = await session.workshop()
     applier, branch = BranchApplier(workshop, WorkTrees(workshop)), run.landing.branch
-    with Lease.acquire(session.home, run.id):
+    with session.state.leases.acquire(run.id):
         existed = await applier.discard(branch, force=force, shown=_list_tips(run))
     if not existed:
         return f"run {run.id} has no branch"

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.repository import PREFIX, GitRepository
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
@@ -13,12 +12,13 @@ from punchlist.model.ledger.events import Published
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.ports.store import Ledgers
 
 APPLIED = "applied"
 DISCARDED = "discarded"
 
 
-def load_tips(store: SqliteStore, repository: str) -> dict[str, str]:
+def load_tips(store: Ledgers, repository: str) -> dict[str, str]:
     """Return the last published tip of each run's branch, by run."""
     return {
         entry.run: entry.event.tip

@@ -9,21 +9,21 @@ from pathlib import Path
 
 from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.adapters.store.lease import find_holder
 from punchlist.app.after.kept_results import remove_kept
 from punchlist.app.session import Session
 from punchlist.app.start.environment import FOLDER
 from punchlist.app.start.findings_files import REQUESTS
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.ledger.timeline import pluralize
+from punchlist.ports.state import Leases
 from punchlist.settings import run_folder
 from punchlist.steps.judging.refutations import PREFIX
 
 
-def remove_reports(home: Path, rows: Iterable[RunRow], before: float) -> list[str]:
+def remove_reports(home: Path, leases: Leases, rows: Iterable[RunRow], before: float) -> list[str]:
     """Delete the folders of runs that ended before that time; return their ids."""
     ended = (row.id for row in rows if row.outcome and row.ended_at < before)
-    unused = (run for run in ended if find_holder(home, run) is None)
+    unused = (run for run in ended if leases.find_holder(run) is None)
     return [run for run in unused if remove_folder(run_folder(home, run))]
 
 
@@ -33,7 +33,7 @@ def remove_requests(home: Path, before: float) -> int:
     return sum(remove_folder(each) for each in folders if each.stat().st_mtime < before)
 
 
-def remove_orphans(home: Path, rows: Sequence[RunRow]) -> Iterator[str]:
+def remove_orphans(home: Path, leases: Leases, rows: Sequence[RunRow]) -> Iterator[str]:
     """Delete the data of repositories that no longer exist; yield their paths."""
     runs: dict[str, list[str]] = {}
     for row in rows:
@@ -41,7 +41,7 @@ def remove_orphans(home: Path, rows: Sequence[RunRow]) -> Iterator[str]:
     known = dict.fromkeys([*filter(None, runs), *_find_origins(home / "repos")])
     for repository in known:
         ids = runs.get(repository, [])
-        if Path(repository).exists() or any(find_holder(home, run) for run in ids):
+        if Path(repository).exists() or any(leases.find_holder(run) for run in ids):
             continue
         folders = [home / "repos" / hash_git_dir(Path(repository))]
         folders += [run_folder(home, run) for run in ids]
@@ -82,14 +82,14 @@ async def clean_state(
     tests. Results in the store of the settings go when they are old enough. Return what was done,
     a line each.
     """
-    said = []
+    said, leases = [], session.state.leases
     if session.checkout is not None:
         unfinished = {row.id for row in session.runs() if not row.outcome}
         if trees := WorkTrees(await session.workshop()).prune(unfinished):
             said.append(f"removed {pluralize(trees, 'work tree')}")
     if reports_older_than is not None:
         before = time.time() - reports_older_than * 86400
-        if gone := remove_reports(session.home, session.runs(), before):
+        if gone := remove_reports(session.home, leases, session.runs(), before):
             runs = pluralize(len(gone), "run")
             said.append(f"removed the reports of {runs}: {', '.join(gone)}")
         if count := remove_requests(session.home, before):
@@ -101,7 +101,7 @@ async def clean_state(
         if count := sum(remove_folder(folder) for folder in made):
             said.append(f"removed {pluralize(count, 'environment')}")
     if everywhere:
-        orphans = remove_orphans(session.home, session.store.runs())
+        orphans = remove_orphans(session.home, leases, session.store.runs())
         said += [f"removed what was kept of {orphan}, which is gone" for orphan in orphans]
     return [*said, *await remove_kept(session.settings().settings.keep)]
 

@@ -7,8 +7,6 @@ from posixpath import normpath
 from msgspec import Struct
 
 from punchlist.adapters.reports import WRITTEN
-from punchlist.adapters.store.lease import Lease
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.session import Session
 from punchlist.app.start.tracker import TrackerPlace, trackers_of
 from punchlist.errors import UsageError
@@ -17,10 +15,11 @@ from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.events import Dismissed, Entry
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
+from punchlist.ports.store import Ledgers
 from punchlist.settings import decode_settings
 
 
-def load_dismissals(store: SqliteStore, repository: str) -> dict[str, Dismissal]:
+def load_dismissals(store: Ledgers, repository: str) -> dict[str, Dismissal]:
     """Return the latest dismissal of each fingerprint."""
     known: dict[str, Dismissal] = {}
     for entry in _sort_entries(store.read_kind("dismissed", repository)):
@@ -150,7 +149,7 @@ def dismiss_items(
 ) -> tuple[Run, list[int]]:
     """Dismiss items, also for later runs, or undo that. Return the run and the items' numbers."""
     found = session.find(run_id)
-    with Lease.acquire(session.home, found):
+    with session.state.leases.acquire(found):
         run = session.load(found)  # inside the lease: with what other processes recorded
         items = select_items(run, chosen, undo=undo)
         event = make_dismissal(run, items, saying, undo=undo)

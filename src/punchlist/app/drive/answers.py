@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping
 
-from punchlist.adapters.store.lease import Lease
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Answered
@@ -84,7 +83,7 @@ async def answer_run(
     questions. `asked`: see `make_answer`.
     """
     found = session.find(run_id)
-    with Lease.acquire(session.home, found):
+    with session.state.leases.acquire(found):
         run = session.load(found)
         place, key, event = make_answer(run, said, by, asked)
         return fold(run, session.store.append(run.id, place, key, event, time.time()))

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from punchlist._version import __version__
 from punchlist.adapters.git.workshop import Workshop
-from punchlist.adapters.store.lease import Lease
 from punchlist.app.drive.answers import has_ended
 from punchlist.app.drive.stop import drive_until_stopped
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
-from punchlist.app.start.agents import remove_agent_homes
+from punchlist.app.start.agents import RunFiles, remove_agent_homes
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.errors import UsageError
 from punchlist.model.ledger import events as ev
@@ -30,7 +29,7 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
     repository = run.started.repository
     if repository != session.repository:
         raise UsageError(f"run {run.id} is about another repository", hint=f"go to {repository}")
-    with Lease.acquire(session.home, run.id, run.started.request):
+    with session.state.leases.acquire(run.id, run.started.request):
         run = fold_entries(run.id, session.store.read(run.id))
         if has_ended(run):  # another process drove it meanwhile
             return run
@@ -47,15 +46,16 @@ async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Wat
     name = started.workflow_name
     workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
     folder = run_folder(session.home, run.id)
+    files = RunFiles(folder, session.artifacts(run.id))
     hear, own = watcher.handle_output, session.own_agents
     world = wiring.build_world(
-        workshop, run, started, store, folder, hear, own_agents=own, flags=session.flags
+        workshop, run, started, store, files, hear, own_agents=own, flags=session.flags
     )
     settings = decode_settings(started.settings).settings
     limits = settings.limits
     allowed = Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width)
     engine = Engine(workflow, world, store, allowed, watcher)
-    run = await drive_until_stopped(folder, engine.drive, run)
+    run = await drive_until_stopped(session.state.stops, engine.drive, run)
     if not settings.keep.local:
         _remove_kept_files(run, folder)
     return remove_agent_homes(run, folder)

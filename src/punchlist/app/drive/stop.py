@@ -1,19 +1,16 @@
-"""Stop a run that any process drives: one writes a stop file, the driving one polls for it."""
+"""Stop a run that any process drives: one requests it, the driving one polls for that."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.store.lease import find_holder
-from punchlist.adapters.store.stop_request import StopRequest, clear_stop, read_stop, request_stop
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Interrupted, Resumed
 from punchlist.model.ledger.run import Run
-from punchlist.settings import run_folder
+from punchlist.ports.state import StopRequest, Stops
 
 _ASK_EVERY = 0.1
 _POLL_EVERY = 0.2
@@ -29,13 +26,13 @@ class StopResult(Struct, frozen=True):
 def list_driven(session: Session) -> list[str]:
     """Return the driven runs of this repository, or of all; newest first."""
     rows = (row for row in session.runs() if not row.outcome)
-    return [row.id for row in rows if find_holder(session.home, row.id) is not None]
+    return [row.id for row in rows if session.driver_of(row.id) is not None]
 
 
 async def stop_run(session: Session, run_id: str, by: str, seconds: float = 30) -> StopResult:
     """Ask the driving process to stop between two events; wait at most `seconds`."""
     run = session.load(run_id)
-    if find_holder(session.home, run.id) is None:
+    if session.driver_of(run.id) is None:
         raise UsageError(
             f"no process drives run {run.id}: there is nothing to stop",
             hint=f"punchlist status {run.id}",
@@ -45,24 +42,23 @@ async def stop_run(session: Session, run_id: str, by: str, seconds: float = 30) 
         _request_stop(session, run, by)
         await asyncio.sleep(_ASK_EVERY)
     if over:
-        clear_stop(run_folder(session.home, run.id))
+        session.state.stops.clear(run.id)
     return StopResult(session.load(run.id), over)
 
 
 def _is_over(session: Session, run: Run) -> bool:
     """Return whether no process drives the run, or another resumed it."""
-    return find_holder(session.home, run.id) is None or any(
+    return session.driver_of(run.id) is None or any(
         isinstance(event, Resumed) for event in _events_since(session, run)[1:]
     )
 
 
 def _request_stop(session: Session, run: Run, by: str) -> None:
-    """Write the stop file, again if a starting driver removed it without stopping."""
-    folder = run_folder(session.home, run.id)
-    if read_stop(folder) is None and not any(
+    """Request the stop, again if a starting driver removed the request without stopping."""
+    if session.state.stops.read(run.id) is None and not any(
         isinstance(event, Interrupted) for event in _events_since(session, run)
     ):
-        request_stop(folder, StopRequest(by))
+        session.state.stops.request(run.id, StopRequest(by))
 
 
 def _events_since(session: Session, run: Run) -> list[object]:
@@ -70,26 +66,26 @@ def _events_since(session: Session, run: Run) -> list[object]:
 
 
 async def drive_until_stopped(
-    folder: Path, drive: Callable[[Run], Awaitable[Run]], run: Run
+    stops: Stops, drive: Callable[[Run], Awaitable[Run]], run: Run
 ) -> Run:
-    """Run `drive`, polling the stop file every 200 ms; on a stop request cancel it as Ctrl-C would.
+    """Run `drive`, polling for a request every 200 ms; on a stop request cancel it as Ctrl-C would.
     The caller has the lease: older requests are deleted.
     """
-    clear_stop(folder)
+    stops.clear(run.id)
     driver = asyncio.current_task()
-    polling = asyncio.create_task(_poll_stop(folder, driver))
+    polling = asyncio.create_task(_poll_stop(stops, run.id, driver))
     try:
         return await drive(run)
     finally:
         polling.cancel()
         if driver is not None and polling.done() and polling.result():
             driver.uncancel()  # the run has stopped; its caller goes on
-        clear_stop(folder)
+        stops.clear(run.id)
 
 
-async def _poll_stop(folder: Path, driver: "asyncio.Task[object] | None") -> bool:
+async def _poll_stop(stops: Stops, run: str, driver: "asyncio.Task[object] | None") -> bool:
     """Poll until a stop is requested; return whether this cancelled the driver."""
-    while (stop := read_stop(folder)) is None:  # noqa: ASYNC110 - another process writes it
+    while (stop := stops.read(run)) is None:  # noqa: ASYNC110 - another process writes it
         await asyncio.sleep(_POLL_EVERY)
     if driver is None or driver.cancelling():
         return False

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from punchlist.adapters.agents.outside.mailbox import MailAnswer, Mailbox
-from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.lease import FileLease
 from punchlist.app.start.agents import mail_folder
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
@@ -19,7 +19,7 @@ class Tasks:
         self._home = home
         self._agent = agent
         self._find_run = find_run
-        self._taken: dict[str, Lease] = {}
+        self._taken: dict[str, FileLease] = {}
 
     def release_all(self) -> None:
         for lease in self._taken.values():

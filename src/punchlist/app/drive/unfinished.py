@@ -1,17 +1,16 @@
 """Runs left unfinished by a process that was killed or had to stop."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.store.lease import find_holder
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.drive.background import STOPPED
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.model.ledger.events import Interrupted
 from punchlist.model.ledger.run_row import RunRow
+from punchlist.ports.state import State
+from punchlist.ports.store import Store
 
 
 class UnfinishedRun(Struct, frozen=True, kw_only=True):
@@ -22,20 +21,24 @@ class UnfinishedRun(Struct, frozen=True, kw_only=True):
 
 
 def find_unfinished(
-    home: Path, store: SqliteStore, repositories: Iterable[RepositoryEntry]
+    state: State, repositories: Iterable[RepositoryEntry]
 ) -> tuple[UnfinishedRun, ...]:
     """Return the runs that neither wait for a user nor were stopped by one, newest first."""
-    found = []
+    found, store = [], state.store
     for repository in repositories:
         for row in store.runs(repository.git_dir):
-            if not row.outcome and _was_left(store, row) and find_holder(home, row.id) is None:
+            if (
+                not row.outcome
+                and _was_left(store, row)
+                and state.leases.find_holder(row.id) is None
+            ):
                 started = read_start(store, row.id)
                 name = started.workflow_name if started else ""
                 found.append(UnfinishedRun(run=row.id, workflow=name, repository=repository.name))
     return tuple(found)
 
 
-def _was_left(store: SqliteStore, row: RunRow) -> bool:
+def _was_left(store: Store, row: RunRow) -> bool:
     if row.last_kind != "interrupted":
         return not row.waits
     events = (entry.event for entry in store.read(row.id))

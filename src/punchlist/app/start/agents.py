@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
@@ -20,6 +21,7 @@ from punchlist.errors import SettingsError, UsageError
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE, Agent
+from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.notices import Notices
 from punchlist.ports.roles import Crew
 from punchlist.roles.crew import build_crew
@@ -40,17 +42,29 @@ def mail_folder(run_folder: Path) -> Path:
     return run_folder / "tasks"
 
 
+class RunFiles(NamedTuple):
+    """`folder`: what a run has on this machine; `artifacts`: what every machine must find."""
+
+    folder: Path
+    artifacts: Artifacts
+
+    @classmethod
+    def below(cls, folder: Path) -> Self:
+        return cls(folder, FolderArtifacts(folder))
+
+
 class RunAgents:
     def __init__(
         self,
         cast: Mapping[str, tuple[str, ...]],
         settings: Settings,
-        folder: Path,
+        files: RunFiles,
         earlier: Usage | None = None,
         *,
         own: Mapping[str, Agent] | None = None,
     ) -> None:
         """`earlier` is what the run had used before; `own` are agents that need not be built."""
+        folder, self._artifacts = files.folder, files.artifacts
         self._own = own or {}
         self._settings = settings
         self._mail = mail_folder(folder)
@@ -63,7 +77,6 @@ class RunAgents:
             wishes=settings.sandbox.wishes,
             mail=self._mail,
         )
-        self._artifacts = FolderArtifacts(folder)
         self.notices = Notices()
         limit = settings.limits.dollars
         self.spending = Spending(folder / "spending", limit=limit, earlier=earlier)
@@ -105,8 +118,8 @@ class RunAgents:
 
 def check_agents(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:
     """Raise SettingsError if an agent cannot be built or a prompt cannot be used."""
-    folder = home / "runs" / "none"
-    RunAgents(cast, settings, folder).make_crew(lambda label, piece: None)
+    files = RunFiles.below(home / "runs" / "none")
+    RunAgents(cast, settings, files).make_crew(lambda label, piece: None)
 
 
 def check_client_name(name: str, flags: Mapping[str, str]) -> None:

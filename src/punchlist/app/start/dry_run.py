@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
-from punchlist.app.start.agents import load_prompts
+from punchlist.app.start.agents import RunFiles, load_prompts
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.checks.changed_lines import ExecutedLines
@@ -97,7 +97,8 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
         folder = _make_folder(Path(name), ready, started)
         begun = memory.append("dry-run", "start", "started", started, time.time())
         run = fold_entries("dry-run", (begun,))
-        world = wiring.build_world(workshop, run, replace(started, crew={}), session.store, folder)
+        files = RunFiles.below(folder)
+        world = wiring.build_world(workshop, run, replace(started, crew={}), session.store, files)
         settings = ready.loaded.settings
         players = dict.fromkeys(ready.crew, recorder)
         crew = build_crew(players, load_prompts(settings), settings.agents.prompt_limit)

@@ -13,14 +13,13 @@ from msgspec.structs import replace
 from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.reports import REPORTS
-from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.app.session import Session
 from punchlist.app.state_folder import write_state
 from punchlist.errors import RepositoryError
 from punchlist.model.finding.finding import Spot
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.moved_lines import MovedFile, follow_spot, parse_moves
-from punchlist.settings import run_folder
 
 REQUESTS = "requests/findings"
 """The folder of findings that clients send."""
@@ -69,11 +68,11 @@ def write_issues(home: Path, entries: Sequence[Mapping[str, Any]]) -> str:
     return keep_findings(home, _ISSUES, content)
 
 
-def write_items(home: Path, run: Run, numbers: Iterable[int]) -> str:
+def write_items(session: Session, run: Run, numbers: Iterable[int]) -> str:
     """Write items of a run as SARIF into its folder; return the path."""
     items = {number: run.items[number] for number in numbers}
     content = REPORTS["report.sarif"].render(replace(run, items=items))
-    return FolderArtifacts(run_folder(home, run.id)).write("handed-on.sarif", content)
+    return session.artifacts(run.id).write("handed-on.sarif", content)
 
 
 async def move_issues(workshop: Workshop, home: Path, file: str, head: str) -> str:

@@ -8,8 +8,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.detect import check_installed
-from punchlist.adapters.store.lease import Lease
-from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.drive import drive_run
 from punchlist.app.session import Session
@@ -20,6 +18,7 @@ from punchlist.model.ledger.earlier_runs import Debt
 from punchlist.model.ledger.events import Filed
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
+from punchlist.ports.store import Ledgers
 
 
 async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
@@ -31,7 +30,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     request = ready.fingerprint(repository)
     paths = enumerate(ready.documents.values())
     files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
-    with Lease.acquire(session.home, run_id, request, force=ready.force):
+    with session.state.leases.acquire(run_id, request, force=ready.force):
         artifacts = session.artifacts(run_id)
         pins = {}
         for name, path in files.items():
@@ -63,7 +62,7 @@ def _read_findings(path: str) -> bytes:
         ) from error
 
 
-def load_debts(store: SqliteStore, repository: str) -> tuple[Debt, ...]:
+def load_debts(store: Ledgers, repository: str) -> tuple[Debt, ...]:
     """Return the items that earlier runs could not file and no later run has filed, oldest first.
     Only runs that have some are folded.
     """

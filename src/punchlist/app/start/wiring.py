@@ -22,15 +22,14 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.reports import WRITTEN
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
-from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.start.agents import Hear, RunAgents
+from punchlist.app.start.agents import Hear, RunAgents, RunFiles
 from punchlist.app.start.results import make_results
 from punchlist.app.start.tracker import make_tracker
 from punchlist.model.checks.protected import Protected, protect_files
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Agent
+from punchlist.ports.artifacts import Cache
 from punchlist.ports.world import World
 from punchlist.settings import (
     LoadedSettings,
@@ -45,21 +44,21 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     workshop: Workshop,
     run: Run,
     started: Started,
-    store: SqliteStore,
-    folder: Path,
+    cache: Cache,
+    files: RunFiles,
     hear: Hear = lambda label, piece: None,
     *,
     own_agents: Mapping[str, Agent] | None = None,
     flags: Mapping[str, str] | None = None,
 ) -> World:
-    """`folder` is the run's own; `own_agents` are those of a program that uses the library; `flags`
+    """`own_agents` are those of a program that uses the library; `flags`
     are settings of this process, for what a run does not store: the values of variables.
     """
     loaded = _load_settings(started, flags or {})
     settings, checkout = loaded.settings, workshop.checkout.root
     suppressions = suppressions_of(settings.analyzers)
-    trees, artifacts = WorkTrees(workshop), FolderArtifacts(folder)
-    agents = RunAgents(started.crew, settings, folder, run.usage, own=own_agents)
+    trees, artifacts = WorkTrees(workshop), files.artifacts
+    agents = RunAgents(started.crew, settings, files, run.usage, own=own_agents)
     hidden = (workshop.folder.parents[1],)
     wishes = settings.sandbox.wishes
     kit = _make_kit(workshop, started, wishes, hidden)
@@ -76,13 +75,13 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         undeclared=undeclared_analyzers(settings.analyzers),
         files_seen=partial(list_files_seen, analyzers),
         unreviewed=settings.analyzers.unreviewed,
-        documents=_open_documents(run, started, folder),
+        documents=_open_documents(run, started, files.folder),
         fixers={"edits": EditFixer(suppressions)},
         checks=LocalCheckRunner(checkout, hidden=hidden, protected=protected, wishes=wishes),
         tracker=make_tracker(loaded, workshop),
         artifacts=artifacts,
         results=make_results(settings.keep),
-        cache=store,
+        cache=cache,
         reports=WRITTEN,
         protected=protected,
         suppressions=suppressions,

@@ -96,4 +96,4 @@ def _add_items(session: Session, request: Request, earlier: str) -> Request:
     left = [number for number, item in run.items.items() if item.status not in SETTLED]
     if not left:
         raise UsageError(f"run {run.id} has left nothing to fix", hint="punchlist run")
-    return replace(request, findings=(*request.findings, write_items(session.home, run, left)))
+    return replace(request, findings=(*request.findings, write_items(session, run, left)))

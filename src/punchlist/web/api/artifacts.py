@@ -1,22 +1,16 @@
 """Files of a run that clients may read: all in its folder but agents' homes and locks."""
 
-from pathlib import Path
-
-from punchlist.app.state_folder import list_run_files
-from punchlist.settings import run_folder
+from punchlist.ports.artifacts import Artifacts
 from punchlist.web.schemas import ArtifactLine
 
 _LARGEST = 32 * 1024 * 1024
 
 
-def list_artifacts(home: Path, run: str) -> tuple[ArtifactLine, ...]:
-    sizes = list_run_files(home, run)
-    return tuple(ArtifactLine(name, size) for name, size in sizes.items())
+def list_artifacts(artifacts: Artifacts) -> tuple[ArtifactLine, ...]:
+    return tuple(ArtifactLine(name, size) for name, size in artifacts.list_sizes().items())
 
 
-def read_artifact(home: Path, run: str, name: str) -> bytes | None:
+def read_artifact(artifacts: Artifacts, name: str) -> bytes | None:
     """Return the content of a listed file, or None; a requested name is never used as a path."""
-    for each in list_artifacts(home, run):
-        if each.name == name and each.size <= _LARGEST:
-            return (run_folder(home, run) / each.name).read_bytes()
-    return None
+    size = artifacts.list_sizes().get(name)
+    return artifacts.read(name) if size is not None and size <= _LARGEST else None

@@ -45,7 +45,7 @@ async def replace_fix_todo(app: App, session_id: RunId, code: Code, data: JSONBo
 
 
 def plan_part(app: WebSession, run: Run) -> Plan:
-    plan: ShownPlan = load_plan(app.home, run)
+    plan: ShownPlan = load_plan(app.session, run)
     return Plan(
         session_id=run.id,
         ready=plan.changeable,
@@ -61,7 +61,7 @@ def plan_part(app: WebSession, run: Run) -> Plan:
 
 async def _replace_part(app: WebSession, run_id: str, part: Master | Sheet) -> Plan:
     run = app.find_run(run_id)
-    if not load_plan(app.home, run).changeable:
+    if not load_plan(app.session, run).changeable:
         raise Refused(
             409,
             f"session {run.id} shows no plan that could be changed",

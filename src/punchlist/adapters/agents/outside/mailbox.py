@@ -13,10 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.store.atomic_write import store_file
-from punchlist.adapters.store.lease import Lease, LeaseHolder, find_path_holder
+from punchlist.adapters.store.lease import FileLease, find_path_holder
 from punchlist.errors import AlreadyRunning
 from punchlist.model.ledger import codec as wire
 from punchlist.ports.agent import Task
+from punchlist.ports.state import LeaseHolder
 
 NAME = re.compile(r"[0-9a-f]{12}")
 _TASK, _PROMPT, _ANSWER, _GONE = "task.json", "prompt.md", "answer.json", "withdrawn.json"
@@ -43,7 +44,7 @@ class Mailbox:
     @contextmanager
     def post_task(self, task: Task) -> Iterator[None]:
         """Write the task and hold the lock that says a run waits. Only `withdraw` removes it."""
-        with Lease.acquire_path(self._folder / task.id / _ASKING, task.id):
+        with FileLease.acquire_path(self._folder / task.id / _ASKING, task.id):
             for other in self._list_tasks():
                 if other.id != task.id and (other.agent, other.label) == (task.agent, task.label):
                     self.withdraw(other.id, "it was asked in other words")
@@ -80,10 +81,10 @@ class Mailbox:
         """Return whether a task with that label exists, answered or not."""
         return any(task.label == label for task in self._list_tasks())
 
-    def take(self, name: str, who: str) -> Lease | None:
+    def take(self, name: str, who: str) -> FileLease | None:
         """Lock the task for this process, or return None if another has it."""
         try:
-            return Lease.acquire_path(self._folder / name / _TAKEN, who)
+            return FileLease.acquire_path(self._folder / name / _TAKEN, who)
         except AlreadyRunning:
             return None
 

@@ -27,6 +27,7 @@ from punchlist.app.after.prove.verdict import (
     judge_claims,
 )
 from punchlist.app.session import Session
+from punchlist.app.start.agents import RunFiles
 from punchlist.app.start.allowance import survey_code
 from punchlist.app.start.prepare import find_checks, find_permission, load_trusted, name_check_files
 from punchlist.app.start.request import Request
@@ -195,7 +196,8 @@ class _Prover:
         started = replace(started, configurations=await self._survey(loaded, started))
         run = Run(id=evidence.run.id, started=started)
         with tempfile.TemporaryDirectory(prefix="punchlist-prove-") as name:
-            world = build_world(workshop, run, started, session.store, Path(name) / "runs" / "x")
+            files = RunFiles.below(Path(name) / "runs" / "x")
+            world = build_world(workshop, run, started, session.store, files)
         refused = "" if allowed or not checks else _NOT_ALLOWED
         return _Bench(ProofBench(run, world, started.checks, untrusted), refused)
 

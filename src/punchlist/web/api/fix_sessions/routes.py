@@ -173,7 +173,7 @@ async def _start_fixing(app: WebSession, run: Run, by: str, *, joined: bool) -> 
 
 def _require_plan(app: WebSession, run: Run) -> None:
     """Refuse any question but that about the plan: a user must read it."""
-    if not load_plan(app.home, run).changeable:
+    if not load_plan(app.session, run).changeable:
         raise Refused(409, app.explain_state(run), f"POST /api/runs/{run.id}/answers", run=run.id)
 
 
@@ -183,7 +183,7 @@ def _accept_later(app: WebSession, session: str, by: str) -> None:
     async def accept_plan() -> None:
         await app.driving.wait_settled(session)
         run = app.find_run(session)
-        if load_plan(app.home, run).changeable and not run.unanswered and not app.closing():
+        if load_plan(app.session, run).changeable and not run.unanswered and not app.closing():
             await app.answer_run(run, GO, by)
             await app.resume_run(run.id)
 

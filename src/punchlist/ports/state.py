@@ -1,0 +1,84 @@
+"""The ports to what outlives a process: the ledger, who drives a run, requests to stop, files."""
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from msgspec import Struct
+
+from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.store import Ledgers
+
+
+class LeaseHolder(Struct, frozen=True):
+    """The process that has a lease: its number, and its machine if that is another one."""
+
+    pid: int = 0
+    run: str = ""
+    machine: str = ""
+
+
+class Lease(Protocol):
+    """The exclusive right to drive one run; a context manager that gives it back."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether another process has taken the run over meanwhile."""
+        ...
+
+    def release(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None: ...
+
+
+class Leases(Protocol):
+    """At most one process drives a run, and works on one request."""
+
+    def acquire(self, run: str, request: str = "", *, force: bool = False) -> Lease:
+        """Take the run and its request. Raise AlreadyRunning, with the run's id, if another process
+        has one; with `force` only for the run.
+        """
+        ...
+
+    def find_holder(self, run: str) -> LeaseHolder | None:
+        """Return the process that drives the run, or None."""
+        ...
+
+
+class StopRequest(Struct, frozen=True):
+    """`by` is the requester."""
+
+    by: str = ""
+
+
+class Stops(Protocol):
+    """Requests to stop a run, which the process that drives it polls."""
+
+    def request(self, run: str, stop: StopRequest) -> None: ...
+
+    def read(self, run: str) -> StopRequest | None: ...
+
+    def clear(self, run: str) -> None: ...
+
+
+class State(Protocol):
+    """All that the processes of one user, or of one fleet, share."""
+
+    @property
+    def store(self) -> Ledgers: ...
+
+    @property
+    def leases(self) -> Leases: ...
+
+    @property
+    def stops(self) -> Stops: ...
+
+    def artifacts(self, run: str) -> Artifacts: ...
+
+    def close(self) -> None: ...
