@@ -34,6 +34,10 @@ class StoreError(PunchlistError):
     """The ledger cannot be read or written."""
 
 
+class RunTaken(StoreError):
+    """Another process drives the run now: this one may not add to it any more."""
+
+
 class LedgerBroken(PunchlistError):
     """The ledger is inconsistent."""
 

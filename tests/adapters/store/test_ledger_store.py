@@ -4,130 +4,18 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from state_contract import started
 
 from punchlist.adapters.store import migrations
 from punchlist.adapters.store.sqlite import FILE, SqliteStore
 from punchlist.errors import StoreError, UsageError
-from punchlist.model.finding.finding import Context, Finding, RefusedEntry, Spot
-from punchlist.model.finding.severity import Severity
-from punchlist.model.ledger.events import (
-    AnyEvent,
-    Asked,
-    Ended,
-    Failed,
-    Halted,
-    Reviewed,
-    Started,
-    StepDone,
-)
-from punchlist.model.ledger.hash_chain import verify_entries, verify_lines
-from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.ledger.events import Ended, Halted
+from punchlist.model.ledger.hash_chain import verify_entries
 
 SRC = Path(__file__).parents[3] / "src"
-
-
-def started(repository="/repo/a"):
-    change = Change(kind=ScopeKind.ALL, base="b" * 40, head="b" * 40)
-    return Started(
-        repository=repository,
-        change=change,
-        workflow_name="proven",
-        workflow="steps: []",
-        settings="{}",
-        checks=(),
-        checks_allowed=False,
-        reviewers=("ruff",),
-        version="0",
-    )
-
-
-def finding(number, detail=""):
-    return Finding(
-        id=f"f{number}",
-        source="ruff",
-        title=f"unused import {number}",
-        spot=Spot("src/a.py", number + 1, number + 1),
-        severity=Severity.MINOR,
-        detail=detail,
-        context=Context(symbol="main", span="importos", before="x" * 60, after="y" * 60),
-    )
-
-
-@pytest.fixture
-def store(tmp_path):
-    with SqliteStore.open(tmp_path / "home") as store:
-        yield store
-
-
-# Odd bytes of a file are read as surrogates, and a finding quotes them.
-texts = st.text(st.characters(codec=None), max_size=30)
-events = st.one_of(
-    st.builds(Failed, reason=texts, hint=texts),
-    st.builds(Halted, limit=texts),
-    st.builds(StepDone, verb=texts),
-    st.builds(Asked, question=texts, choices=st.dictionaries(texts, texts, max_size=3)),
-    st.builds(
-        Reviewed,
-        reviewer=texts,
-        commit=texts,
-        refused=st.lists(st.builds(RefusedEntry, texts, texts, texts), max_size=3).map(tuple),
-    ),
-)
-
-
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(written=st.lists(events, min_size=1, max_size=8))
-def test_what_is_appended_is_read_back_in_order_and_unbroken(tmp_path, written: list[AnyEvent]):
-    home = Path(tempfile.mkdtemp(dir=tmp_path))
-    with SqliteStore.open(home) as store:
-        appended = [
-            store.append("r1", f"{at}", "k", event, 1.5 + at) for at, event in enumerate(written)
-        ]
-    with SqliteStore.open(home, readonly=True) as store:
-        entries = list(store.read("r1"))
-        assert [entry.event for entry in entries] == written
-        assert entries == appended
-        assert [entry.seq for entry in entries] == list(range(1, len(written) + 1))
-        assert verify_entries(entries) == ""
-        assert verify_lines(line.rstrip(b"\n") for line in store.export("r1")) == ""
-
-
-def test_the_first_event_of_an_action_wins(store):
-    first = store.append("r1", "0", "check", Failed(reason="no"), 1.0)
-    again = store.append("r1", "0", "check", Failed(reason="another story"), 2.0)
-    assert again == first
-    assert [entry.event for entry in store.read("r1")] == [Failed(reason="no")]
-
-
-def test_runs_have_chains_of_their_own(store):
-    for at in range(6):
-        store.append(f"r{at % 2}", str(at), "k", Halted(limit=str(at)), at)
-    assert [entry.seq for entry in store.read("r0")] == [1, 2, 3]
-    assert verify_entries(store.read("r0")) == verify_entries(store.read("r1")) == ""
-
-
-def test_reading_can_start_after_an_entry(store):
-    for at in range(100):
-        store.append("r1", str(at), "k", Halted(limit="x"), at)
-    assert [entry.seq for entry in store.read("r1", after=97)] == [98, 99, 100]
-    assert len(list(store.read("r1"))) == 100
-
-
-def test_a_review_with_ten_thousand_findings_fits(store):
-    event = Reviewed(
-        reviewer="ruff", commit="c", findings=tuple(finding(n, "d" * 200) for n in range(10_000))
-    )
-    store.append("r1", "0", "ruff", event, 1.0)
-    (entry,) = store.read("r1")
-    assert entry.event == event
 
 
 def test_a_reader_sees_what_a_run_writes_meanwhile(tmp_path):
@@ -146,52 +34,6 @@ def test_a_reader_of_an_empty_home_makes_nothing_and_finds_nothing(tmp_path):
         with pytest.raises(UsageError, match="no run is recorded"):
             reader.find_run("last")
     assert not (tmp_path / "home").exists()
-
-
-def test_runs_are_listed_newest_first_with_their_last_event(store):
-    store.append("old", "0", "a", started("/repo/a"), 1.0)
-    store.append("new", "0", "a", started("/repo/b"), 2.0)
-    store.append("old", "1", "a", Ended(outcome="clean"), 3.0)
-    assert [
-        (row.id, row.repository, row.last_at, row.last_kind, row.entries) for row in store.runs()
-    ] == [("new", "/repo/b", 2.0, "started", 1), ("old", "/repo/a", 3.0, "ended", 2)]
-    assert [row.id for row in store.runs("/repo/a")] == ["old"]
-
-
-def test_a_run_is_found_by_a_unique_prefix_or_as_the_last(store):
-    for at, run in enumerate(["abc1", "abd2", "abd22"]):
-        store.append(run, "0", "a", started(), at)
-    assert store.find_run("abc") == "abc1"
-    assert store.find_run("last") == "abd22"
-    assert store.find_run("abd2") == "abd2", "a whole id is not ambiguous"
-    with pytest.raises(UsageError, match=r"2 runs begin with .abd.: abd22, abd2"):
-        store.find_run("abd")
-    with pytest.raises(UsageError, match=r"no run begins with .x."):
-        store.find_run("x")
-    with pytest.raises(UsageError, match="no run is recorded for /elsewhere"):
-        store.find_run("abc", "/elsewhere")
-
-
-def test_threads_and_processes_may_append_at_once(tmp_path):
-    stores = [SqliteStore.open(tmp_path) for _ in range(4)]
-
-    def append(store, name):
-        for at in range(10):
-            store.append("r1", str(at), name, Halted(limit="x"), at)
-            store.append("r1", str(at), "shared", Halted(limit=name), at)
-
-    threads = [
-        threading.Thread(target=append, args=(store, f"t{n}")) for n, store in enumerate(stores)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    entries = list(stores[0].read("r1"))
-    assert len(entries) == 4 * 10 + 10
-    assert verify_entries(entries) == ""
-    for store in stores:
-        store.close()
 
 
 def test_a_full_disk_costs_the_entry_and_nothing_else(tmp_path, apart):
@@ -307,12 +149,3 @@ def test_a_damaged_ledger_is_told(tmp_path):
     (tmp_path / FILE).write_bytes(raw)
     with pytest.raises(StoreError, match="damaged"), SqliteStore.open(tmp_path) as store:
         list(store.read("r1"))
-
-
-def test_what_was_measured_is_kept_and_the_first_value_holds(tmp_path):
-    with SqliteStore.open(tmp_path) as store:
-        assert store.get("baseline/tree") is None
-        store.put("baseline/tree", b"\x00\xff")
-        store.put("baseline/tree", b"other")
-    with SqliteStore.open(tmp_path, readonly=True) as store:
-        assert store.get("baseline/tree") == b"\x00\xff"

@@ -2,23 +2,22 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any, Self
 
-import msgspec
 from msgspec.structs import replace
 
 from punchlist.adapters.store import migrations
 from punchlist.adapters.store.columns import compare_columns, compare_run_row
 from punchlist.adapters.store.errors import convert_errors
 from punchlist.adapters.store.permissions import keep_file_private, keep_private
-from punchlist.errors import LedgerBroken, StoreError, UsageError
+from punchlist.adapters.store.rows import choose_run, decode_line, fold_course
+from punchlist.errors import StoreError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Ended, Entry, Started
-from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.hash_chain import encode_line, link_entry
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.store import LedgerSnapshot
@@ -29,7 +28,6 @@ _PAGE_BYTES = 1 << 20
 """At most so much is fetched at a time: an event may be megabytes, and readers may stop early."""
 _BUSY_SECONDS = 30
 _PAUSE = 0.02
-_CANDIDATES = 10
 _IDS = "SELECT id FROM runs WHERE ? IN ('', repository) ORDER BY started_at DESC, id DESC"
 _RUNS = """
   WITH steps AS (
@@ -83,7 +81,7 @@ class SqliteStore:
         with self._transaction() as database:
             recorded = database.execute(
                 "SELECT line FROM entries WHERE run = ? AND place = ? AND key = ?",
-                (run, place, key),
+                _bind(run, place, key),
             ).fetchone()
             if recorded:
                 return wire.decode(recorded[0], Entry)
@@ -97,13 +95,13 @@ class SqliteStore:
                 repository = event.repository if isinstance(event, Started) else ""
                 database.execute(
                     "INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)",
-                    (run, repository, at),
+                    _bind(run, repository, at),
                 )
             kind = event.__struct_config__.tag
             database.execute(
                 "INSERT INTO entries (run, seq, at, place, key, kind, hash, line)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (run, entry.seq, at, place, key, kind, entry.hash, encode_line(entry)),
+                _bind(run, entry.seq, at, place, key, kind, entry.hash, encode_line(entry)),
             )
             database.execute("UPDATE runs SET head = ? WHERE id = ?", (entry.hash, run))
             return entry
@@ -111,7 +109,7 @@ class SqliteStore:
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
         """Yield the entries of a run after `after`, in order, with those appended meanwhile."""
         for line in self._read_lines(run, after):
-            yield _decode_line(line, run)
+            yield decode_line(line, run)
 
     def read_kind(self, kind: str, repository: str) -> Iterator[Entry]:
         """Yield the entries of one kind in all runs of a repository, oldest run first."""
@@ -120,7 +118,7 @@ class SqliteStore:
                WHERE runs.repository = ? AND kind = ? ORDER BY runs.started_at, run, seq""",
             (repository, kind),
         ):
-            yield _decode_line(line, repository)
+            yield decode_line(line, repository)
 
     def export(self, run: str) -> Iterator[bytes]:
         """Yield entries as JSON lines, exactly as hashed and written."""
@@ -146,9 +144,9 @@ class SqliteStore:
         """Yield which columns of the tables say something else than the lines."""
         known = self._fetch_rows("SELECT id, repository, started_at FROM runs WHERE id = ?", (run,))
         if known and rows:
-            yield from compare_run_row(known[0], rows[0][-1])
+            yield from compare_run_row(_unbind(known[0]), rows[0][-1])
         for *columns, line in rows:
-            yield from compare_columns(dict(zip(_COLUMNS, columns, strict=True)), line)
+            yield from compare_columns(dict(zip(_COLUMNS, _unbind(columns), strict=True)), line)
 
     def runs(self, repository: str = "") -> list[RunRow]:
         """Return the runs of one repository, or of all, newest first."""
@@ -156,29 +154,13 @@ class SqliteStore:
         return [row if row.outcome else self._unended(row) for row in rows]
 
     def _unended(self, row: RunRow) -> RunRow:
-        """Return the row with what the fold of its questions, answers and stops says."""
         lines = self._fetch_rows(_COURSE, (row.id,))
-        run = fold_entries(row.id, (_decode_line(line, row.id) for (line,) in lines))
-        return replace(row, waits=run.waits, paused=run.paused)
+        return fold_course(row, (line for (line,) in lines))
 
     def find_run(self, prefix: str, repository: str = "") -> str:
         """Return the run whose id has this prefix, or the newest for "last"; raises UsageError."""
         ids: list[str] = [run for (run,) in self._fetch_rows(_IDS, (repository,))]
-        if not ids:
-            where = f"for {repository}" if repository else "yet"
-            raise UsageError(f"no run is recorded {where}", hint="punchlist run")
-        if prefix == "last":
-            return ids[0]
-        found = [run for run in ids if prefix and run.startswith(prefix)]
-        if prefix in ids or len(found) == 1:
-            return prefix if prefix in ids else found[0]
-        listed = ", ".join((found or ids)[:_CANDIDATES])
-        problem = f'no run begins with "{prefix}"; there are: {listed}'
-        hint = 'punchlist list, or "last" for the newest'
-        if found:
-            problem = f'{len(found)} runs begin with "{prefix}": {listed}'
-            hint = "give more of the id"
-        raise UsageError(problem, hint=hint)
+        return choose_run(ids, prefix, repository)
 
     def get(self, key: str) -> bytes | None:
         rows = self._fetch_rows("SELECT value FROM cache WHERE key = ?", (key,))
@@ -220,7 +202,7 @@ class SqliteStore:
 
     def _fetch_rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         with self._turn, convert_errors(self._path, "read"):
-            return self._database.execute(sql, values).fetchall()
+            return self._database.execute(sql, _bind(*values)).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -259,20 +241,23 @@ def _identify_file(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def _bind(*values: object) -> tuple[object, ...]:
+    """Return values as SQLite takes them: paths may hold bytes that are no Unicode."""
+    return tuple(wire.escape_text(each) if isinstance(each, str) else each for each in values)
+
+
+def _unbind(values: Iterable[object]) -> tuple[object, ...]:
+    return tuple(wire.unescape_text(each) if isinstance(each, str) else each for each in values)
+
+
 def _parse_row(*row: Any) -> RunRow:
     run, repository, started_at, last_at, last_kind, entries, active, ended_at, line, amended = row
-    event = _decode_line(line, run).event if line is not None else None
+    event = decode_line(line, run).event if line is not None else None
     outcome = event.outcome if isinstance(event, Ended) else ""
-    plain = RunRow(run, repository, started_at, last_at, last_kind, entries, active)
+    plain = RunRow(
+        run, wire.unescape_text(repository), started_at, last_at, last_kind, entries, active
+    )
     return replace(plain, ended_at=ended_at or 0, outcome=outcome, amended=bool(amended))
-
-
-def _decode_line(line: bytes, where: str) -> Entry:
-    try:
-        return wire.decode(line, Entry)
-    except msgspec.MsgspecError as error:
-        problem = f"{where}: a line of the ledger is damaged: {error}"
-        raise LedgerBroken(problem, hint="`punchlist audit` says which") from error
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ import msgspec
 
 from punchlist.adapters.store.atomic_write import store_file
 from punchlist.adapters.store.errors import convert_errors
+from punchlist.model.ledger import codec as wire
 from punchlist.ports.state import StopRequest
 
 FILE = "stop"
@@ -18,11 +19,11 @@ class FileStops:
         self._runs = runs
 
     def request(self, run: str, stop: StopRequest) -> None:
-        store_file(self._runs / run / FILE, msgspec.json.encode(stop))
+        store_file(self._runs / run / FILE, wire.encode(stop))
 
     def read(self, run: str) -> StopRequest | None:
         try:
-            return msgspec.json.decode((self._runs / run / FILE).read_bytes(), type=StopRequest)
+            return wire.decode((self._runs / run / FILE).read_bytes(), StopRequest)
         except OSError:
             return None  # the driver polls again in a moment
         except msgspec.MsgspecError:

@@ -25,24 +25,25 @@ def encode(value: object) -> bytes:
         if _MARK_BYTES not in raw:
             return raw
     plain = msgspec.to_builtins(value, str_keys=True)
-    return msgspec.json.encode(_map_texts(plain, _escape_text))
+    return msgspec.json.encode(_map_texts(plain, escape_text))
 
 
 def decode(raw: bytes, type_: type[T]) -> T:
     """Decode the bytes of `encode`; raise msgspec.MsgspecError on others."""
     if _MARK_BYTES not in raw:
         return msgspec.json.decode(raw, type=type_)
-    plain = _map_texts(msgspec.json.decode(raw), _unescape_text)
+    plain = _map_texts(msgspec.json.decode(raw), unescape_text)
     return msgspec.convert(plain, type=type_, str_keys=True)
 
 
-def _escape_text(text: str) -> str:
+def escape_text(text: str) -> str:
+    """Return the text without lone surrogates, for what takes only Unicode; see `unescape_text`."""
     return _OUT.sub(
         lambda match: _MARK + (_MARK if match[0] == _MARK else chr(ord(match[0]) + _SHIFT)), text
     )
 
 
-def _unescape_text(text: str) -> str:
+def unescape_text(text: str) -> str:
     return _BACK.sub(
         lambda match: _MARK if match[1] == _MARK else chr(ord(match[1]) - _SHIFT), text
     )

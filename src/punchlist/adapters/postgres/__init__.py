@@ -1,0 +1,1 @@
+"""The state that a fleet shares: the ledger, leases and stop requests in PostgreSQL."""

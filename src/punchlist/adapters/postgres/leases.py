@@ -1,0 +1,180 @@
+"""Leases in PostgreSQL: a row with an epoch and an end, which a heartbeat puts off.
+
+Only the database's clock is compared. Taking a lease raises its epoch; every append of the ledger
+names the epoch it was given, and is refused in a later one. So a process that was stopped past the
+end of its lease cannot write any more, whatever it believes.
+"""
+
+import os
+import socket
+from collections.abc import Iterable
+from threading import Event, RLock, Thread
+from typing import Self
+
+from punchlist.adapters.postgres.connection import Connection, Database
+from punchlist.adapters.postgres.ledger import encode
+from punchlist.errors import AlreadyRunning, StoreError
+from punchlist.ports.state import LeaseHolder, StopRequest
+
+_TAKE = """
+  INSERT INTO fences AS known (name, epoch, run, machine, pid, until)
+  VALUES (%(name)s, 1, %(run)s, %(machine)s, %(pid)s,
+    clock_timestamp() + %(seconds)s * interval '1 s')
+  ON CONFLICT (name) DO UPDATE SET epoch = known.epoch + 1, run = excluded.run,
+    machine = excluded.machine, pid = excluded.pid, until = excluded.until
+  WHERE known.until < clock_timestamp()
+  RETURNING epoch
+"""
+_KEEP = """
+  UPDATE fences SET until = clock_timestamp() + %(seconds)s * interval '1 s'
+  FROM unnest(%(names)s::bytea[], %(epochs)s::bigint[]) AS held (name, epoch)
+  WHERE fences.name = held.name AND fences.epoch = held.epoch
+  RETURNING fences.name
+"""
+_HOLDER = "SELECT pid, run, machine FROM fences WHERE name = %s AND until >= clock_timestamp()"
+_FREE = "UPDATE fences SET until = '-infinity' WHERE name = %s AND epoch = %s"
+
+
+class PostgresLease:
+    """A run, and perhaps its request, by name and epoch."""
+
+    def __init__(self, leases: "PostgresLeases", held: dict[bytes, int]) -> None:
+        self._leases = leases
+        self._held = held
+
+    @property
+    def lost(self) -> bool:
+        return self._leases.has_lost(self._held)
+
+    def release(self) -> None:
+        self._leases.give_back(self._held)
+        self._held = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.release()
+
+
+class PostgresLeases:
+    """The leases of this process; a thread renews them three times in each lease's length."""
+
+    def __init__(self, database: Database, seconds: float) -> None:
+        self._database = database
+        self._seconds = seconds
+        self._turn = RLock()
+        self._held: dict[bytes, int] = {}
+        self._lost: set[tuple[bytes, int]] = set()
+        self._heart: Thread | None = None
+        self._over = Event()
+        self.epochs: dict[str, int] = {}
+        """The epoch in which this process has, or last had, a run."""
+
+    def acquire(self, run: str, request: str = "", *, force: bool = False) -> PostgresLease:
+        """Take the run and its request. Raise AlreadyRunning, with the run's id, if another process
+        has one; with `force` only for the run.
+        """
+        held: dict[bytes, int] = {}
+        try:
+            if request:
+                name = encode(f"request {request}")
+                try:
+                    held[name] = self._take(name, run)
+                except AlreadyRunning:
+                    if not force:
+                        raise
+            name = encode(run)
+            self.epochs[run] = held[name] = self._take(name, run)
+        except BaseException:
+            self.give_back(held)
+            raise
+        return PostgresLease(self, held)
+
+    def find_holder(self, run: str) -> LeaseHolder | None:
+        """Return the process that drives the run, or None."""
+        rows = self._database.fetch(_HOLDER, (encode(run),))
+        return LeaseHolder(*rows[0]) if rows else None
+
+    def has_lost(self, held: Iterable[bytes]) -> bool:
+        with self._turn:
+            return any((name, self._held.get(name, 0)) in self._lost for name in held)
+
+    def give_back(self, held: dict[bytes, int]) -> None:
+        with self._turn:
+            for name in held:
+                self._held.pop(name, None)
+        for name, epoch in held.items():
+            self._database.run(lambda base, free=(name, epoch): base.execute(_FREE, free))
+
+    def close(self) -> None:
+        self._over.set()
+        if self._heart is not None:
+            self._heart.join(timeout=5)
+
+    def _take(self, name: bytes, run: str) -> int:
+        values = {
+            "name": name,
+            "run": run,
+            "machine": socket.gethostname(),
+            "pid": os.getpid(),
+            "seconds": self._seconds,
+        }
+        rows = self._database.fetch(_TAKE, values)
+        if not rows:
+            raise self._running_error(name)
+        with self._turn:
+            self._held[name] = rows[0][0]
+            if self._heart is None:
+                self._heart = Thread(target=self._beat, name="punchlist-leases", daemon=True)
+                self._heart.start()
+        return int(rows[0][0])
+
+    def _running_error(self, name: bytes) -> AlreadyRunning:
+        rows = self._database.fetch(_HOLDER, (name,))
+        pid, run, machine = rows[0] if rows else (0, "", "")
+        who = f"process {pid} on {machine}" if pid else "another process"
+        return AlreadyRunning(
+            f"run {run or '(starting)'} is already at work on this, in {who}",
+            run=run,
+            hint=f"punchlist status {run}".strip(),
+        )
+
+    def _beat(self) -> None:
+        while not self._over.wait(self._seconds / 3):
+            with self._turn:
+                held = dict(self._held)
+            if not held:
+                continue
+            values = {"names": list(held), "epochs": list(held.values()), "seconds": self._seconds}
+            try:
+                with self._database.connect() as base:
+                    ours = {name for (name,) in base.execute(_KEEP, values).fetchall()}
+            except StoreError:
+                continue  # the database is away; the next beat tells what is still ours
+            with self._turn:
+                self._lost |= {each for each in held.items() if each[0] not in ours}
+
+
+class PostgresStops:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def request(self, run: str, stop: StopRequest) -> None:
+        sql = """INSERT INTO stops (run, by) VALUES (%s, %s)
+                 ON CONFLICT (run) DO UPDATE SET by = excluded.by"""
+        self._database.run(lambda base: base.execute(sql, (run, encode(stop.by))))
+
+    def read(self, run: str) -> StopRequest | None:
+        try:
+            with self._database.connect() as base:
+                row = base.execute("SELECT by FROM stops WHERE run = %s", (run,)).fetchone()
+        except StoreError:
+            return None  # the driver polls again in a moment
+        return StopRequest(row[0].decode(errors="surrogatepass")) if row else None
+
+    def clear(self, run: str) -> None:
+        def delete(base: Connection) -> None:
+            base.execute("DELETE FROM stops WHERE run = %s", (run,))
+
+        self._database.run(delete)

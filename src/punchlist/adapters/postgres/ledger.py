@@ -1,0 +1,250 @@
+"""The ledger in PostgreSQL: an append is one round trip, refused if the run has a new driver."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from threading import RLock
+from typing import Any, Self
+
+from punchlist.adapters.postgres.connection import Connection, Database
+from punchlist.adapters.store.columns import compare_columns, compare_run_row
+from punchlist.adapters.store.rows import choose_run, decode_line, fold_course
+from punchlist.errors import RunTaken
+from punchlist.model.ledger.events import Answered, AnyEvent, Ended, Entry, Resumed, Started
+from punchlist.model.ledger.hash_chain import encode_line, link_entry
+from punchlist.model.ledger.run_row import RunRow
+from punchlist.ports.store import LedgerSnapshot
+
+CHANNEL = "punchlist_ledger"
+_PAGE = 64
+_COLUMNS = ("run", "seq", "at", "place", "key", "kind", "hash")
+_ROWS = "SELECT run, seq, at, place, key, kind, hash, line FROM entries WHERE run = %s ORDER BY seq"
+_COURSE = """
+  SELECT line FROM entries WHERE run = %s
+  AND kind IN ('started', 'asked', 'clarified', 'answered', 'interrupted', 'resumed') ORDER BY seq
+"""
+_RUNS = """
+  SELECT id, repository, started_at, last_at, last_kind, entries, active, coalesce(ended_at, 0),
+         outcome, coalesce(ended_seq < entries, false)
+  FROM runs WHERE %(repository)s IN ('', repository) ORDER BY started_at DESC, id DESC
+"""
+_APPEND = f"""
+  WITH ours AS (
+    SELECT 1 FROM fences WHERE name = %(name)s AND epoch = %(epoch)s FOR SHARE
+  ), fence AS (
+    SELECT 1 FROM ours UNION ALL SELECT 1 WHERE %(epoch)s::bigint IS NULL
+  ), put AS (
+    INSERT INTO entries (run, seq, at, place, key, kind, hash, line, epoch)
+    SELECT %(run)s, %(seq)s, %(at)s, %(place)s, %(key)s, %(kind)s, %(hash)s, %(line)s, %(epoch)s
+    FROM fence ON CONFLICT DO NOTHING RETURNING 1
+  ), noted AS (
+    INSERT INTO runs (id, repository, started_at, head, entries, last_at, last_kind, latest_at,
+                      active, ended_at, outcome, ended_seq)
+    SELECT %(run)s, %(repository)s, %(at)s, %(hash)s, 1, %(at)s, %(kind)s, %(at)s, 0, %(ended)s,
+           %(outcome)s, %(ended_seq)s
+    FROM put ON CONFLICT (id) DO UPDATE SET
+      head = excluded.head,
+      entries = %(seq)s,
+      last_at = CASE WHEN %(people)s THEN runs.last_at ELSE excluded.last_at END,
+      last_kind = CASE WHEN %(people)s THEN runs.last_kind ELSE excluded.last_kind END,
+      latest_at = excluded.latest_at,
+      active = runs.active
+        + CASE WHEN %(idle)s THEN 0 ELSE greatest(0, %(at)s - runs.latest_at) END,
+      ended_at = coalesce(runs.ended_at, excluded.ended_at),
+      outcome = CASE WHEN runs.outcome = '' THEN excluded.outcome ELSE runs.outcome END,
+      ended_seq = coalesce(runs.ended_seq, excluded.ended_seq)
+    RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM fence), (SELECT count(*) FROM noted),
+         (SELECT pg_notify('{CHANNEL}', %(run)s) FROM noted)
+"""  # noqa: S608 - the channel is ours
+
+
+class PostgresStore:
+    """All runs of a fleet. `epochs`: the epoch in which this process drives a run; an append of a
+    run that is in it is refused once another process has taken the run.
+    """
+
+    def __init__(self, database: Database, epochs: Mapping[str, int] | None = None) -> None:
+        self._database = database
+        self._epochs = epochs if epochs is not None else {}
+        self._tails: dict[str, tuple[int, str]] = {}
+        self._turn = RLock()
+
+    def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
+        """Write the event durably, or return the entry already recorded for that action."""
+        with self._turn:
+            while True:
+                seq, prev = self._tails.get(run) or self._read_tail(run)
+                entry = Entry(run=run, seq=seq + 1, at=float(at), place=place, key=key, event=event)
+                entry = link_entry(entry, prev)
+                epoch = self._epochs.get(run)
+                values = _make_values(entry, epoch)
+                held, put = self._database.run(partial(_try_append, values))
+                if put:
+                    self._tails[run] = (entry.seq, entry.hash)
+                    return entry
+                self._tails.pop(run, None)
+                recorded = self._find(run, place, key)
+                if recorded is not None:
+                    return recorded
+                if not held:
+                    raise RunTaken(
+                        f"run {run} was taken over by another process",
+                        hint=f"punchlist status {run} tells how far it is",
+                    )
+
+    def _find(self, run: str, place: str, key: str) -> Entry | None:
+        rows = self._database.fetch(
+            "SELECT line FROM entries WHERE run = %s AND sha256(place) = sha256(%s)"
+            " AND sha256(key) = sha256(%s)",
+            (run, encode(place), encode(key)),
+        )
+        return decode_line(rows[0][0], run) if rows else None
+
+    def _read_tail(self, run: str) -> tuple[int, str]:
+        rows = self._database.fetch(
+            "SELECT seq, hash FROM entries WHERE run = %s ORDER BY seq DESC LIMIT 1", (run,)
+        )
+        return (rows[0][0], rows[0][1]) if rows else (0, "")
+
+    def read(self, run: str, after: int = 0) -> Iterator[Entry]:
+        """Yield the entries of a run after `after`, in order, with those appended meanwhile."""
+        for line in self._read_lines(run, after):
+            yield decode_line(line, run)
+
+    def read_kind(self, kind: str, repository: str) -> Iterator[Entry]:
+        """Yield the entries of one kind in all runs of a repository, oldest run first."""
+        for (line,) in self._database.fetch(
+            """SELECT line FROM entries JOIN runs ON runs.id = entries.run
+               WHERE runs.repository = %s AND kind = %s ORDER BY runs.started_at, run, seq""",
+            (encode(repository), kind),
+        ):
+            yield decode_line(line, repository)
+
+    def export(self, run: str) -> Iterator[bytes]:
+        """Yield entries as JSON lines, exactly as hashed and written."""
+        for line in self._read_lines(run, 0):
+            yield line + b"\n"
+
+    def take_snapshot(self, run: str) -> LedgerSnapshot:
+        """Return the run's lines with what the tables say beside them, all of one moment."""
+
+        def look(base: Connection) -> tuple[list[Any], list[Any]]:
+            with base.transaction():
+                base.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                rows = base.execute(_ROWS, (run,)).fetchall()
+                columns = "id, repository, started_at, head"
+                return rows, base.execute(
+                    f"SELECT {columns} FROM runs WHERE id = %s",  # noqa: S608 - our own columns
+                    (run,),
+                ).fetchall()
+
+        rows, known = self._database.run(look)
+        faults: list[str] = []
+        if known and rows:
+            name, repository, start, _ = known[0]
+            faults += compare_run_row((name, decode(repository), start), rows[0][-1])
+        for *columns, line in rows:
+            told = [decode(each) if isinstance(each, bytes) else each for each in columns]
+            faults += compare_columns(dict(zip(_COLUMNS, told, strict=True)), line)
+        head = known[0][-1] if known else ""
+        return LedgerSnapshot(tuple(row[-1] for row in rows), head, tuple(faults))
+
+    def runs(self, repository: str = "") -> list[RunRow]:
+        """Return the runs of one repository, or of all, newest first."""
+        rows = self._database.fetch(_RUNS, {"repository": encode(repository)})
+        found = (RunRow(name, decode(where), *rest) for name, where, *rest in rows)
+        return [row if row.outcome else self._unended(row) for row in found]
+
+    def _unended(self, row: RunRow) -> RunRow:
+        lines = self._database.fetch(_COURSE, (row.id,))
+        return fold_course(row, (line for (line,) in lines))
+
+    def find_run(self, prefix: str, repository: str = "") -> str:
+        """Return the run whose id has this prefix, or the newest for "last"; raises UsageError."""
+        rows = self._database.fetch(
+            "SELECT id FROM runs WHERE %(repository)s IN ('', repository)"
+            " ORDER BY started_at DESC, id DESC",
+            {"repository": encode(repository)},
+        )
+        return choose_run([run for (run,) in rows], prefix, repository)
+
+    def get(self, key: str) -> bytes | None:
+        rows = self._database.fetch("SELECT value FROM cache WHERE key = %s", (encode(key),))
+        return rows[0][0] if rows else None
+
+    def put(self, key: str, value: bytes) -> None:
+        """Cache a measurement; the first value of a key stays."""
+        self._database.run(
+            lambda base: base.execute(
+                "INSERT INTO cache (key, value) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                (encode(key), value),
+            )
+        )
+
+    def forget(self, prefix: str) -> int:
+        """Delete the cached values whose keys begin with the prefix; return how many there were."""
+        start = encode(prefix)
+        return self._database.run(
+            lambda base: (
+                base.execute(
+                    "DELETE FROM cache WHERE substring(key FROM 1 FOR %s) = %s", (len(start), start)
+                ).rowcount
+            )
+        )
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _read_lines(self, run: str, after: int) -> Iterator[bytes]:
+        while page := self._database.fetch(
+            "SELECT seq, line FROM entries WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s",
+            (run, after, _PAGE),
+        ):
+            for seq, line in page:
+                yield line
+                after = seq
+
+
+def encode(text: str) -> bytes:
+    """Return any text as bytes that sort and compare as it does."""
+    return text.encode(errors="surrogatepass")
+
+
+def decode(content: bytes) -> str:
+    return content.decode(errors="surrogatepass")
+
+
+def _make_values(entry: Entry, epoch: int | None) -> dict[str, object]:
+    event = entry.event
+    ended = isinstance(event, Ended)
+    return {
+        "run": entry.run,
+        "name": encode(entry.run),
+        "epoch": epoch,
+        "seq": entry.seq,
+        "at": entry.at,
+        "place": encode(entry.place),
+        "key": encode(entry.key),
+        "kind": event.__struct_config__.tag,
+        "hash": entry.hash,
+        "line": encode_line(entry),
+        "repository": encode(event.repository if isinstance(event, Started) else ""),
+        "people": entry.place == "people",
+        "idle": entry.place == "people" or isinstance(event, Resumed | Answered),
+        "ended": entry.at if ended else None,
+        "outcome": event.outcome if isinstance(event, Ended) else "",
+        "ended_seq": entry.seq if ended else None,
+    }
+
+
+def _try_append(values: dict[str, object], base: Connection) -> tuple[bool, bool]:
+    """Return whether the run is still ours, and whether the entry was written."""
+    row = base.execute(_APPEND, values).fetchone()
+    return bool(row and row[0]), bool(row and row[1])

@@ -1,0 +1,97 @@
+"""The schema in PostgreSQL as numbered steps: step n migrates version n-1 to n.
+
+Texts that may hold any character of a path are bytes (UTF-8 with surrogates): PostgreSQL's own text
+takes neither a NUL nor a byte that is not UTF-8.
+"""
+
+from typing import Any
+
+import psycopg
+
+from punchlist.errors import StoreError
+
+STEPS: tuple[str, ...] = (
+    """
+    CREATE TABLE runs (
+      id text PRIMARY KEY,
+      repository bytea NOT NULL,
+      started_at double precision NOT NULL,
+      head text NOT NULL,
+      entries integer NOT NULL,
+      last_at double precision NOT NULL,
+      last_kind text NOT NULL,
+      latest_at double precision NOT NULL,
+      active double precision NOT NULL,
+      ended_at double precision,
+      outcome text NOT NULL DEFAULT '',
+      ended_seq integer
+    );
+    CREATE INDEX runs_by_start ON runs (started_at DESC, id DESC);
+    CREATE INDEX runs_by_repository ON runs (repository, started_at DESC);
+    CREATE TABLE entries (
+      run text NOT NULL REFERENCES runs (id),
+      seq integer NOT NULL,
+      at double precision NOT NULL,
+      place bytea NOT NULL,
+      key bytea NOT NULL,
+      kind text NOT NULL,
+      hash text NOT NULL,
+      line bytea NOT NULL,
+      epoch bigint,
+      PRIMARY KEY (run, seq)
+    );
+    CREATE UNIQUE INDEX entries_once ON entries (run, sha256(place), sha256(key));
+    CREATE INDEX entries_by_kind ON entries (kind, run)
+      WHERE kind IN ('dismissed', 'published', 'filed');
+    CREATE TABLE cache (key bytea PRIMARY KEY, value bytea NOT NULL);
+    CREATE TABLE fences (
+      name bytea PRIMARY KEY,
+      epoch bigint NOT NULL DEFAULT 0,
+      run text NOT NULL DEFAULT '',
+      machine text NOT NULL DEFAULT '',
+      pid integer NOT NULL DEFAULT 0,
+      until timestamptz NOT NULL DEFAULT '-infinity'
+    );
+    CREATE TABLE stops (run text PRIMARY KEY, by bytea NOT NULL);
+    """,
+)
+VERSION = len(STEPS)
+_LOCK = 0x70756E6368
+"""The advisory lock of whoever migrates."""
+
+
+def read_version(database: psycopg.Connection[Any]) -> int:
+    """Return the version of the schema; 0 if there is none."""
+    row = database.execute("SELECT to_regclass('punchlist_schema') IS NOT NULL").fetchone()
+    if not row or not row[0]:
+        return 0
+    found = database.execute("SELECT version FROM punchlist_schema").fetchone()
+    return int(found[0]) if found else 0
+
+
+def migrate(database: psycopg.Connection[Any]) -> int:
+    """Migrate to VERSION, all steps or none; return the version before."""
+    with database.transaction():
+        database.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        before = read_version(database)
+        if before < VERSION:
+            for statements in STEPS[before:]:
+                database.execute(statements)
+            database.execute("CREATE TABLE IF NOT EXISTS punchlist_schema (version integer)")
+            database.execute("DELETE FROM punchlist_schema")
+            database.execute("INSERT INTO punchlist_schema VALUES (%s)", (VERSION,))
+        return before
+
+
+def check_version(database: psycopg.Connection[Any]) -> None:
+    """Raise StoreError if the schema is not that of this version."""
+    version = read_version(database)
+    if version > VERSION:
+        raise StoreError(
+            f"the database was made by a newer punchlist (schema {version}, this one knows"
+            f" {VERSION})",
+            hint="upgrade punchlist",
+        )
+    if version < VERSION:
+        what = "has no ledger yet" if not version else f"has an older schema ({version})"
+        raise StoreError(f"the database {what}", hint="punchlist store upgrade")

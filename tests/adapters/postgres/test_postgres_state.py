@@ -1,0 +1,119 @@
+"""The state of a fleet keeps the contract of states, and refuses those that have lost a run."""
+
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+from state_contract import *  # noqa: F403 - all tests of the contract
+from state_contract import started
+
+from postgres_server import run_server
+from punchlist.adapters.postgres.migrations import VERSION, migrate
+from punchlist.adapters.postgres.state import PostgresState
+from punchlist.errors import RunTaken, StoreError
+from punchlist.model.ledger.events import Halted
+
+
+@pytest.fixture(scope="module")
+def server():
+    with run_server() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server, request):
+    """The address of an empty database."""
+    name = f"test_{abs(hash(request.node.nodeid))}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as base:
+        base.execute(f'CREATE DATABASE "{name}"')
+    yield f"{server}/{name}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as base:
+        base.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def open_state(url, tmp_path):
+    with psycopg.connect(url, autocommit=True) as base:
+        migrate(base)
+    with ExitStack() as stack:
+
+        def open_one(**how):
+            state = PostgresState(url, tmp_path / "home", **how)
+            stack.callback(state.close)
+            return state
+
+        yield open_one
+
+
+def end_lease(url, run):
+    """Let time pass on the database's clock until the lease is over."""
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute("UPDATE fences SET until = '-infinity' WHERE name = %s", (run.encode(),))
+
+
+def test_a_process_that_has_lost_its_run_cannot_write_any_more(open_state, url):
+    slow, fresh = open_state(lease=3600), open_state(lease=3600)
+    lease = slow.leases.acquire("r1")
+    slow.store.append("r1", "0", "a", started(), 1.0)
+    end_lease(url, "r1")
+    with fresh.leases.acquire("r1"):
+        fresh.store.append("r1", "0", "b", Halted(limit="x"), 2.0)
+        with pytest.raises(RunTaken, match="taken over"):
+            slow.store.append("r1", "0", "c", Halted(limit="y"), 3.0)
+        lease.release()
+        assert fresh.leases.find_holder("r1"), "one that lost a lease does not end its successor's"
+        fresh.store.append("r1", "0", "d", Halted(limit="z"), 4.0)
+    assert [entry.key for entry in fresh.store.read("r1")] == ["a", "b", "d"]
+
+
+def test_what_a_process_wrote_before_it_lost_the_run_is_returned_to_it(open_state, url):
+    slow, fresh = open_state(lease=3600), open_state(lease=3600)
+    slow.leases.acquire("r1")
+    entry = slow.store.append("r1", "0", "a", started(), 1.0)
+    end_lease(url, "r1")
+    with fresh.leases.acquire("r1"):
+        assert slow.store.append("r1", "0", "a", started(), 1.0) == entry
+
+
+def test_a_heartbeat_keeps_a_lease_and_notices_that_it_was_lost(open_state, url):
+    beating = open_state(lease=0.3)
+    lease = beating.leases.acquire("r1")
+    taken = threading.Event()  # noqa: F405 - of the contract
+    assert not taken.wait(0.9), "three leases long"
+    assert beating.leases.find_holder("r1")
+    assert not lease.lost
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute("UPDATE fences SET epoch = epoch + 1")
+    while not lease.lost:
+        taken.wait(0.05)
+
+
+def test_a_database_without_a_ledger_is_told_with_the_command_that_makes_one(url, tmp_path):
+    with pytest.raises(StoreError, match="has no ledger yet") as told:
+        PostgresState(url, tmp_path)
+    assert told.value.hint == "punchlist store upgrade"
+
+
+def test_a_ledger_of_a_newer_version_is_left_alone(open_state, url, tmp_path):
+    open_state()
+    with psycopg.connect(url, autocommit=True) as base:
+        assert migrate(base) == VERSION
+        base.execute("UPDATE punchlist_schema SET version = version + 1")
+    with pytest.raises(StoreError, match="newer punchlist"):
+        PostgresState(url, tmp_path)
+
+
+def test_a_database_that_cannot_be_reached_is_told_without_its_password(tmp_path):
+    with pytest.raises(StoreError) as told:
+        PostgresState("postgresql://ada:hunter2@127.0.0.1:1/x", tmp_path, patience=0)
+    assert "hunter2" not in str(told.value)
+    assert "ada" in str(told.value)
+
+
+def test_an_entry_altered_in_the_tables_is_seen(open_state, url):
+    store = open_state().store
+    store.append("r1", "0", "a", started(), 1.0)
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute("UPDATE entries SET kind = 'ended'")
+        base.execute("UPDATE runs SET repository = 'elsewhere'")
+    assert len(store.take_snapshot("r1").faults) == 2

@@ -1,0 +1,70 @@
+"""A real PostgreSQL server for tests: a cluster of its own in a temporary folder, on loopback."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+USER = "punchlist"
+_AS = "postgres"
+"""The server refuses to run as root; Debian's package makes this user."""
+
+
+def find_programs() -> Path | None:
+    """Return the folder of initdb and pg_ctl, newest version first; None if there is none."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version, reverse=True)
+    if found:
+        return found[0].parent
+    plain = shutil.which("initdb")
+    return Path(plain).resolve().parent if plain else None
+
+
+def _version(path: Path) -> int:
+    name = path.parent.parent.name
+    return int(name) if name.isdigit() else 0
+
+
+@contextmanager
+def run_server() -> Iterator[str]:
+    """Run a server in a folder of its own; yield its URL without the name of a database."""
+    programs = find_programs()
+    assert programs, "PostgreSQL is missing: apt-get install postgresql"
+    with tempfile.TemporaryDirectory(prefix="punchlist-postgres-") as name:
+        yield from _run_in(programs, Path(name))
+
+
+def _run_in(programs: Path, folder: Path) -> Iterator[str]:
+    data, log, port = folder / "data", folder / "log", _free_port()
+    if os.getuid() == 0:
+        shutil.chown(folder, _AS)
+    _run(programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-sync")
+    options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories='' -c max_connections=200"
+    _run(programs / "pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "start")
+    try:
+        yield f"postgresql://{USER}@127.0.0.1:{port}"
+    finally:
+        _run(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+
+
+def _run(*command: object) -> None:
+    change = ["setpriv", f"--reuid={_AS}", f"--regid={_AS}", "--clear-groups"]
+    prefix = change if os.getuid() == 0 else []
+    ran = subprocess.run(
+        [*prefix, *map(str, command)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
