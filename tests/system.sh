@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what tests need from the system: bubblewrap for the sandbox, a Chromium without windows for the pages. On Debian as
+# Installs what tests need from the system: bubblewrap for the sandbox, PostgreSQL for the fleet, a Chromium without windows for the pages. On Debian as
 # root only; elsewhere it names what is missing, and those tests are skipped. In CI nothing may be missing.
 set -eu
 
@@ -9,11 +9,14 @@ has() {
 
 find_missing() {
   has bwrap || printf 'bubblewrap '
+  has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || printf 'postgresql '
   [ -n "${TEST_CHROMIUM:-}" ] || has chromium-headless-shell || has "$1" || printf '%s fonts-dejavu-core ' "$1"
 }
 
 install() {
   [ -n "$1" ] || return 0
+  mkdir -p /etc/postgresql-common # tests make servers of their own: none is to be started here
+  [ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
   echo "installing ${1}with apt-get (about 40 s) ..."
   for _ in 1 2; do
     # shellcheck disable=SC2086 # several words

@@ -168,6 +168,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     setup: SetupSettings = SetupSettings()
     track: TrackSettings = TrackSettings()
     keep: KeepSettings = KeepSettings()
+    store: str = ""
+    """Where ledger and leases are: `postgresql://USER@HOST/NAME` for a fleet (needs the extra
+    `cluster`). Default: SQLite in the state folder. A repository cannot set it.
+    """
     serve: ServeSettings = ServeSettings()
     sandbox: SandboxSettings = SandboxSettings()
     agents: AgentsSettings = AgentsSettings()
@@ -292,13 +296,14 @@ def _check_unique_names(loaded: LoadedSettings) -> None:
 
 def encode_settings(loaded: LoadedSettings) -> str:
     """Return the settings as the JSON that a run stores: of the variables of agents only the names,
-    because their values may be secrets; those in the repository's own file stay.
+    because their values may be secrets; those in the repository's own file stay. The store is not
+    pinned: a run can be copied to another, and its address may hold a password.
     """
     agents = {
         name: replace(agent, env=_blank_values(f"agent.{name}.env", agent.env, loaded.origins))
         for name, agent in loaded.settings.agent.items()
     }
-    pinned = replace(loaded, settings=replace(loaded.settings, agent=agents))
+    pinned = replace(loaded, settings=replace(loaded.settings, agent=agents, store=""))
     return msgspec.json.encode(pinned).decode()
 
 

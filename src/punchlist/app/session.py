@@ -7,9 +7,9 @@ from pathlib import Path
 
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
-from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.app.start.allowance import Allowance
+from punchlist.app.stores import open_state
 from punchlist.errors import RepositoryError
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.outcome import run_outcome
@@ -54,14 +54,16 @@ class Session:
 
     @cached_property
     def state(self) -> State:
-        return EmbeddedState(self.home, readonly=self._readonly)
+        store = self.settings().settings.store
+        return open_state(store, self.home, readonly=self._readonly)
 
     @property
     def store(self) -> Ledgers:
         return self.state.store
 
     def close(self) -> None:
-        self.state.close()
+        if "state" in self.__dict__:
+            self.state.close()
 
     def settings(self) -> LoadedSettings:
         return load_settings(None, self.flags)

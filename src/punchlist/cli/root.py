@@ -43,6 +43,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "workflows": "List, show or check workflows.",
         "doctor": "What is installed here, and what is missing.",
         "demo": "Make a small repository with defects, and run the loop on it.",
+        "store": "Where the ledger is; move it to PostgreSQL and back.",
         "clean": "Remove what ended runs left in the state folder.",
         "completion": "Print the completion script of a shell.",
     },
@@ -111,8 +112,9 @@ class RootGroup(click.Group):
     type=click.Path(exists=True, file_okay=False),
     help="Work as if started in FOLDER.",
 )
+@click.option("--store", metavar="URL", help="Where the ledger is, as the setting `store` says.")
 @click.pass_context
-def root(context: click.Context, folder: str | None) -> None:
+def root(context: click.Context, folder: str | None, store: str | None) -> None:
     """Sees every review finding through to an end: fixed with a proof, filed with its history, or
     dismissed.
 
@@ -124,3 +126,5 @@ def root(context: click.Context, folder: str | None) -> None:
         click.echo(context.get_help())
     if folder:
         os.chdir(folder)
+    if store is not None:
+        os.environ["PUNCHLIST_STORE"] = store

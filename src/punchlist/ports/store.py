@@ -46,6 +46,10 @@ class Ledgers(Store, Protocol):
         """Return the entries as JSON lines, exactly as hashed and written."""
         ...
 
+    def import_lines(self, run: str, lines: Sequence[bytes]) -> None:
+        """Write lines of another store, all or none; they follow those that are here."""
+        ...
+
     def take_snapshot(self, run: str) -> LedgerSnapshot:
         """Return the run's lines with what the tables say beside them, all of one moment."""
         ...

@@ -8,6 +8,7 @@ end of its lease cannot write any more, whatever it believes.
 import os
 import socket
 from collections.abc import Iterable
+from functools import partial
 from threading import Event, RLock, Thread
 from typing import Self
 
@@ -104,8 +105,8 @@ class PostgresLeases:
         with self._turn:
             for name in held:
                 self._held.pop(name, None)
-        for name, epoch in held.items():
-            self._database.run(lambda base, free=(name, epoch): base.execute(_FREE, free))
+        for each in held.items():
+            self._database.run(partial(_free, each))
 
     def close(self) -> None:
         self._over.set()
@@ -154,6 +155,10 @@ class PostgresLeases:
                 continue  # the database is away; the next beat tells what is still ours
             with self._turn:
                 self._lost |= {each for each in held.items() if each[0] not in ours}
+
+
+def _free(held: tuple[bytes, int], base: Connection) -> None:
+    base.execute(_FREE, held)
 
 
 class PostgresStops:

@@ -1,6 +1,6 @@
 """The ledger in PostgreSQL: an append is one round trip, refused if the run has a new driver."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from threading import RLock
 from typing import Any, Self
@@ -8,7 +8,7 @@ from typing import Any, Self
 from punchlist.adapters.postgres.connection import Connection, Database
 from punchlist.adapters.store.columns import compare_columns, compare_run_row
 from punchlist.adapters.store.rows import choose_run, decode_line, fold_course
-from punchlist.errors import RunTaken
+from punchlist.errors import RunTaken, StoreError
 from punchlist.model.ledger.events import Answered, AnyEvent, Ended, Entry, Resumed, Started
 from punchlist.model.ledger.hash_chain import encode_line, link_entry
 from punchlist.model.ledger.run_row import RunRow
@@ -125,6 +125,19 @@ class PostgresStore:
         """Yield entries as JSON lines, exactly as hashed and written."""
         for line in self._read_lines(run, 0):
             yield line + b"\n"
+
+    def import_lines(self, run: str, lines: Sequence[bytes]) -> None:
+        """Write lines of another store, all or none; they follow those that are here."""
+
+        def write(base: Connection) -> None:
+            with base.transaction():
+                for line in lines:
+                    values = {**_make_values(decode_line(line, run), None), "line": line}
+                    if not _try_append(values, base)[1]:
+                        raise StoreError(f"run {run} was written to meanwhile", hint="copy again")
+
+        self._database.run(write)
+        self._tails.pop(run, None)
 
     def take_snapshot(self, run: str) -> LedgerSnapshot:
         """Return the run's lines with what the tables say beside them, all of one moment."""

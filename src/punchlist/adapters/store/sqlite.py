@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import RLock
@@ -91,20 +91,14 @@ class SqliteStore:
             seq, prev = last or (0, "")
             entry = Entry(run=run, seq=seq + 1, at=float(at), place=place, key=key, event=event)
             entry = link_entry(entry, prev)
-            if not last:
-                repository = event.repository if isinstance(event, Started) else ""
-                database.execute(
-                    "INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)",
-                    _bind(run, repository, at),
-                )
-            kind = event.__struct_config__.tag
-            database.execute(
-                "INSERT INTO entries (run, seq, at, place, key, kind, hash, line)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                _bind(run, entry.seq, at, place, key, kind, entry.hash, encode_line(entry)),
-            )
-            database.execute("UPDATE runs SET head = ? WHERE id = ?", (entry.hash, run))
+            _insert_entry(database, entry, encode_line(entry))
             return entry
+
+    def import_lines(self, run: str, lines: Sequence[bytes]) -> None:
+        """Write lines of another store, all or none; they follow those that are here."""
+        with self._transaction() as database:
+            for line in lines:
+                _insert_entry(database, decode_line(line, run), line)
 
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
         """Yield the entries of a run after `after`, in order, with those appended meanwhile."""
@@ -239,6 +233,23 @@ def _identify_file(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _insert_entry(database: sqlite3.Connection, entry: Entry, line: bytes) -> None:
+    run, event = entry.run, entry.event
+    if entry.seq == 1:
+        repository = event.repository if isinstance(event, Started) else ""
+        database.execute(
+            "INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)",
+            _bind(run, repository, entry.at),
+        )
+    kind = event.__struct_config__.tag
+    database.execute(
+        "INSERT INTO entries (run, seq, at, place, key, kind, hash, line)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        _bind(run, entry.seq, entry.at, entry.place, entry.key, kind, entry.hash, line),
+    )
+    database.execute("UPDATE runs SET head = ? WHERE id = ?", (entry.hash, run))
 
 
 def _bind(*values: object) -> tuple[object, ...]:

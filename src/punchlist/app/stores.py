@@ -1,0 +1,83 @@
+"""Where the state is: SQLite below the home folder, or PostgreSQL for a fleet; copies between."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from punchlist.adapters.store.embedded import EmbeddedState
+from punchlist.errors import LedgerBroken, SettingsError, StoreError
+from punchlist.model.ledger.hash_chain import verify_lines
+from punchlist.ports.state import State
+
+_POSTGRES = ("postgresql://", "postgres://")
+_SQLITE = "sqlite"
+_PASSWORD = re.compile(r"(//[^/:@]*:)[^@/]*@")
+_KINDS = "give postgresql://USER@HOST/NAME, or nothing for SQLite in the state folder"
+
+
+def open_state(url: str, home: Path, *, readonly: bool = False) -> State:
+    """Open the state that the setting `store` names. Raise SettingsError or StoreError."""
+    if not url or url == _SQLITE:
+        return EmbeddedState(home, readonly=readonly)
+    if url.startswith(f"{_SQLITE}:"):
+        return EmbeddedState(Path(url.removeprefix(f"{_SQLITE}:")).absolute(), readonly=readonly)
+    if not url.startswith(_POSTGRES):
+        raise SettingsError(f"store: {url.partition(':')[0]} is no kind of store", hint=_KINDS)
+    try:
+        # An extra, and slow to load: only a fleet imports it.
+        from punchlist.adapters.postgres.state import PostgresState
+    except ImportError as error:
+        raise SettingsError(
+            f"store: PostgreSQL needs the extra `cluster` ({error})",
+            hint="pip install 'punchlist[cluster]'",
+        ) from error
+    return PostgresState(url, home)
+
+
+def name_store(url: str, home: Path) -> str:
+    """Return the store's address for users, without a password."""
+    if not url or url == _SQLITE:
+        return f"SQLite in {home}"
+    return _PASSWORD.sub(r"\1***@", url)
+
+
+def upgrade_store(url: str) -> tuple[int, int]:
+    """Make the tables of the newest version; return the versions before and after."""
+    if not url.startswith(_POSTGRES):
+        raise SettingsError("only a store in PostgreSQL is upgraded by hand", hint=_KINDS)
+    from punchlist.adapters.postgres.connection import Database
+    from punchlist.adapters.postgres.migrations import VERSION, migrate
+
+    database = Database(url, patience=0)
+    try:
+        with database.connect() as connection:
+            return migrate(connection), VERSION
+    finally:
+        database.close()
+
+
+class CopiedRun(NamedTuple):
+    run: str
+    entries: int
+    """How many entries were new to the target."""
+
+
+def copy_runs(source: State, target: State) -> Iterator[CopiedRun]:
+    """Copy each run, line for line; yield it when it is there. What the target has already stays; a
+    run that has gone on differently there is a StoreError, and a broken one a LedgerBroken.
+    """
+    for row in reversed(source.store.runs()):
+        lines = [line.removesuffix(b"\n") for line in source.store.export(row.id)]
+        if problem := verify_lines(lines):
+            raise LedgerBroken(
+                f"run {row.id} is not copied: {problem}", hint=f"punchlist audit {row.id}"
+            )
+        known = [line.removesuffix(b"\n") for line in target.store.export(row.id)]
+        if known != lines[: len(known)]:
+            raise StoreError(
+                f"run {row.id} has gone on differently in the target",
+                hint="copy into another database",
+            )
+        target.store.import_lines(row.id, lines[len(known) :])
+        yield CopiedRun(row.id, len(lines) - len(known))
