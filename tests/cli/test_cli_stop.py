@@ -126,7 +126,8 @@ def test_whoever_drives_goes_on_after_having_obeyed(tmp_path):
             0.05, FileStops(tmp_path).request, "r", StopRequest("ada")
         )
         ran = await asyncio.wait_for(
-            drive_until_stopped(FileStops(tmp_path), waiting, made_run(id="r")), 30
+            drive_until_stopped(FileStops(tmp_path), FileLease([], "r"), waiting, made_run(id="r")),
+            30,
         )
         assert ran.id == "stopped by ada"
         assert FileStops(tmp_path).read("r") is None
@@ -145,7 +146,12 @@ def test_what_was_wanted_before_it_began_is_not_for_whoever_drives_now(tmp_path)
         await asyncio.sleep(0.5)
         return run
 
-    assert asyncio.run(drive_until_stopped(FileStops(tmp_path), short, made_run(id="r"))).id == "r"
+    assert (
+        asyncio.run(
+            drive_until_stopped(FileStops(tmp_path), FileLease([], "r"), short, made_run(id="r"))
+        ).id
+        == "r"
+    )
     assert FileStops(tmp_path).read("r") is None
 
 
@@ -166,7 +172,7 @@ def test_one_who_is_stopping_already_is_not_disturbed(tmp_path):
 
     async def main() -> None:
         task = asyncio.create_task(
-            drive_until_stopped(FileStops(tmp_path), careful, made_run(id="r"))
+            drive_until_stopped(FileStops(tmp_path), FileLease([], "r"), careful, made_run(id="r"))
         )
         await asyncio.sleep(0.05)
         task.cancel()
@@ -188,12 +194,12 @@ def test_a_stop_that_comes_while_somebody_is_just_resuming_the_run_is_meant_for_
     async def main() -> None:
         app = Session(tmp_path, None, {})
         ledger(app, Interrupted(reason="before"))
-        with FileLease.acquire(tmp_path, "r1"):
+        with FileLease.acquire(tmp_path, "r1") as lease:
             stopping = asyncio.create_task(stop_run(app, "r1", "ada"))
             while app.state.stops.read("r1") is None:  # noqa: ASYNC110 - what is waited for is a file
                 await asyncio.sleep(0.01)
             ledger(app, Resumed(version="1"))
-            ran = await drive_until_stopped(app.state.stops, waiting, made_run(id="r1"))
+            ran = await drive_until_stopped(app.state.stops, lease, waiting, made_run(id="r1"))
             assert ran.id == "stopped by ada"
             ledger(app, Interrupted(reason=ran.id))
         assert (await stopping).over

@@ -64,8 +64,11 @@ def test_what_a_child_does_is_written_down_while_its_action_runs_and_changes_no_
     seen = []
 
     async def perform(job, run, world):
-        stage.notices.post(refused(f"{job.name}.example:443"))
-        seen.append([entry.event for entry in stage.entries][-1])
+        event = refused(f"{job.name}.example:443")
+        stage.notices.post(event)
+        while event not in [entry.event for entry in stage.entries]:  # noqa: ASYNC110 - in a file
+            await asyncio.sleep(0.001)
+        seen.append(event)
         return done(job.name)
 
     stage.verb(all_of("a", "b"), perform)

@@ -1,9 +1,10 @@
 """Drives one run: asks the step, performs its actions in parallel, records and folds events."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from hashlib import sha256
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,11 +62,13 @@ class Engine:
         self._store = store
         self._limits = limits
         self._watcher = watcher
+        self._notices: list[ev.AnyEvent] = []
+        self._posted = asyncio.Event()
 
     async def drive(self, run: Run) -> Run:
         """Drive the run to its end, a question or a limit; can be cancelled between two events."""
         self._run = run
-        self._world.subscribe(self._record_notice)
+        self._world.subscribe(self._post_notice)
         try:
             while not self._run.ended and not self._run.waits:
                 await asyncio.sleep(0)  # between steps with nothing to do it can be cancelled, too
@@ -73,21 +76,23 @@ class Engine:
         except asyncio.CancelledError as stop:
             reason = str(stop) or "stopped by a person or a signal"
             key = f"interrupted {self._run.seq}"
-            self._record_event("signal", key, ev.Interrupted(reason=reason))
+            with suppress(asyncio.CancelledError):  # a second stop, after it is recorded
+                await self._record_event("signal", key, ev.Interrupted(reason=reason))
+        await self._record_notices()
         return self._run
 
     async def _advance(self) -> None:
         match find_position(self._workflow, self._run):
             case None:
                 outcome = run_outcome(self._run).value
-                self._record_event("end", "ended", ev.Ended(outcome=outcome))
+                await self._record_event("end", "ended", ev.Ended(outcome=outcome))
             case PendingStep() as at:
                 if VERBS[at.do.verb].last and self._run.find_items(Status.CLAIMED):
-                    self._return_claims(at)
+                    await self._return_claims(at)
                 else:
                     await self._run_step(at)
             case PendingDecision() as decide:
-                self._decide_round(decide)
+                await self._decide_round(decide)
 
     async def _run_step(self, at: PendingStep) -> None:
         """Run the actions of one step, asking the step again after every event. At a limit no
@@ -101,27 +106,41 @@ class Engine:
         try:
             while True:
                 actions = verb.step(self._run, at.do.options, at.place)
-                self._start_actions(actions, at, running, begun, ends=ends)
+                await self._start_actions(actions, at, running, begun, ends=ends)
                 if not running:
                     break
                 left = None if ends else self._time_left(running)
-                await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                ended = _pop_done(running)
-                self._record_results(at, ended)
-                if not ended:
-                    self._halt("time")
+                over = not await self._wait_for_news(running, left)
+                await self._record_notices()
+                await self._record_results(at, _pop_done(running))
+                if over:
+                    await self._halt("time")
                     break
         finally:
             done = _pop_done(running)
             stop = await _finish_running(running)
             whole = {task: action for task, action in running.items() if action.whole}
-            self._record_results(at, done | whole)
+            await self._record_results(at, done | whole)
             if stop is not None:
                 raise stop
         if not self._run.waits and (ends or not self._run.halted):
-            self._record_event(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
+            await self._record_event(at.place, _ITSELF, ev.StepDone(verb=at.do.verb))
 
-    def _start_actions(
+    async def _wait_for_news(self, running: _Running, seconds: float | None) -> bool:
+        """Wait until an action has ended or a child has done something; return whether that came in
+        so many seconds.
+        """
+        posted = asyncio.create_task(self._posted.wait())
+        try:
+            waited = {*running, posted}
+            done, _ = await asyncio.wait(
+                waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            return bool(done)
+        finally:
+            posted.cancel()
+
+    async def _start_actions(
         self,
         actions: tuple[Action, ...],
         at: PendingStep,
@@ -137,15 +156,15 @@ class Engine:
                 continue
             if 0 < self._limits.width <= len(running):
                 return
-            if not (ends or action.whole or self._can_begin()):
+            if not (ends or action.whole or await self._can_begin()):
                 return
             if action.role or (VERBS[at.do.verb].announced and not begun):
-                self._record_start(at, action)
+                await self._record_start(at, action)
             self._watcher.handle_start(at.place, action)
             running[asyncio.create_task(self._perform_action(at, action))] = action
             begun.add(action.key)
 
-    def _record_start(self, at: PendingStep, action: Action) -> None:
+    async def _record_start(self, at: PendingStep, action: Action) -> None:
         """Record that the action starts; an action that a resumed run starts again, once more."""
         begun = ev.Begun(
             verb=at.do.verb,
@@ -155,13 +174,13 @@ class Engine:
             role=action.role,
             agents=self._run.started.crew.get(action.role, ()),
         )
-        self._record_event("begin", f"{at.place} {action.key} after {self._run.seq}", begun)
+        await self._record_event("begin", f"{at.place} {action.key} after {self._run.seq}", begun)
 
-    def _record_results(self, at: PendingStep, ended: _Running) -> None:
+    async def _record_results(self, at: PendingStep, ended: _Running) -> None:
         """Record all finished actions, then raise the first error among them."""
         for task, action in ended.items():
             if not task.cancelled() and task.exception() is None:
-                self._record_event(at.place, action.key, task.result())
+                await self._record_event(at.place, action.key, task.result())
         for task in ended:
             task.result()
 
@@ -180,16 +199,18 @@ class Engine:
                 raise StoreError(str(error), hint="free some disk space, then resume") from error
             return ev.Failed(reason=str(error))
 
-    def _return_claims(self, at: PendingStep) -> None:
+    async def _return_claims(self, at: PendingStep) -> None:
         """Reject all claimed items before the last step: no fix is in progress any more."""
         why = "the limit came first" if self._run.halted else "its fix was not judged to the end"
         moves = tuple(
             Move(item.number, Fact.REJECTED, by="punchlist", why=why)
             for item in self._run.find_items(Status.CLAIMED)
         )
-        self._record_event("limit", f"claims before {at.place}", ev.Returned(why=why, moves=moves))
+        await self._record_event(
+            "limit", f"claims before {at.place}", ev.Returned(why=why, moves=moves)
+        )
 
-    def _decide_round(self, at: PendingDecision) -> None:
+    async def _decide_round(self, at: PendingDecision) -> None:
         """Stop, ask the user or go on, by the findings that are left after the round's review."""
         run = self._run
         question = next((q for q in run.asking.questions if q.place == at.place), None)
@@ -202,7 +223,7 @@ class Engine:
             event: ev.AnyEvent = ev.RoundEnded(round=at.round, moves=moves)
         elif asks and question is None:
             asked = ask_user(at, run, unsettled, reason)
-            self._record_event(at.place, "question", asked)
+            await self._record_event(at.place, "question", asked)
             return
         elif asks and question is not None:
             event = apply_answer(at, question, run)
@@ -210,7 +231,7 @@ class Engine:
             limit = f"limit: {at.round} rounds" if at.at_limit else ""
             moves = self._end_round_moves(at, unsettled, stop=reason or limit)
             event = ev.RoundEnded(round=at.round, stop=reason or limit, moves=moves)
-        self._record_event(at.place, "decision", event)
+        await self._record_event(at.place, "decision", event)
 
     def _end_round_moves(
         self, at: PendingDecision, unsettled: Sequence[Item], *, stop: str
@@ -223,18 +244,18 @@ class Engine:
         blocked = [item for item in unsettled if item.status is Status.BLOCKED]
         return retry_items(blocked, "punchlist", "reviewers report it, and no fix of it landed")
 
-    def _can_begin(self) -> bool:
+    async def _can_begin(self) -> bool:
         """Return whether money and time are left; the first time they are not, record Halted."""
         usage = self._run.usage
         if self._limits.dollars and usage.dollars >= self._limits.dollars:
-            self._halt("money")
+            await self._halt("money")
         elif self._limits.dollars and usage.unpriced:
-            self._halt("cost")
+            await self._halt("cost")
         elif self._limits.seconds and self._driven_seconds() >= self._limits.seconds:
-            self._halt("time")
+            await self._halt("time")
         return not self._run.halted
 
-    def _halt(self, limit: str) -> None:
+    async def _halt(self, limit: str) -> None:
         if not self._run.halted:
             limits = self._limits
             words = {
@@ -242,7 +263,7 @@ class Engine:
                 "money": f"money limit of ${limits.dollars:g} reached",
                 "cost": f"money limit of ${limits.dollars:g} cannot be kept: {UNKNOWN_COST}",
             }
-            self._record_event("limit", "halted", ev.Halted(limit=words[limit]))
+            await self._record_event("limit", "halted", ev.Halted(limit=words[limit]))
 
     def _time_left(self, running: _Running) -> float | None:
         uncut = all(action.whole for action in running.values())
@@ -254,23 +275,41 @@ class Engine:
         """Return how many seconds the run was driven, up to now."""
         return self._run.active + max(0.0, self._world.clock() - self._run.last_at)
 
-    def _record_notice(self, event: ev.AnyEvent) -> None:
-        """Record what a child did while its action still runs."""
-        self._record_event("child", f"notice {self._run.seq}", event)
+    def _post_notice(self, event: ev.AnyEvent) -> None:
+        """Take what a child did while its action still runs; the driver records it."""
+        self._notices.append(event)
+        self._posted.set()
 
-    def _record_event(self, place: str, key: str, event: ev.AnyEvent) -> None:
-        """Append the event to the ledger, fold it, then notify the watcher.
+    async def _record_notices(self) -> None:
+        self._posted.clear()
+        while self._notices:
+            await self._write_event("child", f"notice {self._run.seq}", self._notices.pop(0))
 
-        The event also carries what calls used that were cut off since the event before.
+    async def _record_event(self, place: str, key: str, event: ev.AnyEvent) -> None:
+        """Append the event to the ledger, fold it, then notify the watcher; notices come first."""
+        await self._record_notices()
+        await self._write_event(place, key, event)
+
+    async def _write_event(self, place: str, key: str, event: ev.AnyEvent) -> None:
+        """Write in a thread, so that a slow store holds up nothing else, and never half: a stop
+        that comes meanwhile is raised after it. The event also carries what calls used that were
+        cut off since the event before.
         """
         cut = self._world.collect_cut_calls()
         if cut != Usage():
             event = replace(event, usage=event.usage + replace(cut, seconds=0))
         if pins := self._pin_transcript(event):
             event = replace(event, pins={**event.pins, **pins})
-        entry = self._store.append(self._run.id, place, key, event, self._world.clock())
+        append, at = self._store.append, self._world.clock()
+        writing = asyncio.ensure_future(
+            asyncio.to_thread(append, self._run.id, place, key, event, at)
+        )
+        stop = await _wait_for([writing])
+        entry = writing.result()
         self._run = fold(self._run, entry)
         self._watcher.handle_event(entry, self._run)
+        if stop is not None:
+            raise stop
 
     def _pin_transcript(self, event: ev.AnyEvent) -> dict[str, str]:
         """Return the hash of the transcript that the event names, by its name."""
@@ -289,16 +328,22 @@ async def _finish_running(running: _Running) -> asyncio.CancelledError | None:
 
     Return a CancelledError that came meanwhile, or None.
     """
-    stop = None
     for task, action in running.items():
         if not action.whole:
             task.cancel()
-    while left := [task for task in running if not task.done()]:
+    stop = await _wait_for(running)
+    for task, action in running.items():
+        if not action.whole and not task.cancelled():
+            task.exception()  # retrieved, so that asyncio does not warn about it
+    return stop
+
+
+async def _wait_for(tasks: Iterable[asyncio.Task[Any]]) -> asyncio.CancelledError | None:
+    """Wait for all of them, also when cancelled; return that then, to be raised again."""
+    stop, waited = None, list(tasks)
+    while left := [task for task in waited if not task.done()]:
         try:
             await asyncio.wait(left)
         except asyncio.CancelledError as error:
             stop = error
-    for task, action in running.items():
-        if not action.whole and not task.cancelled():
-            task.exception()  # retrieved, so that asyncio does not warn about it
     return stop

@@ -16,6 +16,7 @@ from punchlist.errors import UsageError
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
+from punchlist.ports.state import Lease
 from punchlist.settings import decode_settings, run_folder
 from punchlist.workflow.loader import parse_workflow
 
@@ -29,7 +30,7 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
     repository = run.started.repository
     if repository != session.repository:
         raise UsageError(f"run {run.id} is about another repository", hint=f"go to {repository}")
-    with session.state.leases.acquire(run.id, run.started.request):
+    with session.state.leases.acquire(run.id, run.started.request) as lease:
         run = fold_entries(run.id, session.store.read(run.id))
         if has_ended(run):  # another process drove it meanwhile
             return run
@@ -38,10 +39,12 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
         )
         run = fold(run, entry)
         watcher.handle_event(entry, run)
-        return await drive_run(session, run, workshop, watcher)
+        return await drive_run(session, run, workshop, watcher, lease)
 
 
-async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Watcher) -> Run:
+async def drive_run(
+    session: Session, run: Run, workshop: Workshop, watcher: Watcher, lease: Lease
+) -> Run:
     started, store = run.started, session.store
     name = started.workflow_name
     workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
@@ -55,7 +58,7 @@ async def drive_run(session: Session, run: Run, workshop: Workshop, watcher: Wat
     limits = settings.limits
     allowed = Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width)
     engine = Engine(workflow, world, store, allowed, watcher)
-    run = await drive_until_stopped(session.state.stops, engine.drive, run)
+    run = await drive_until_stopped(session.state.stops, lease, engine.drive, run)
     if not settings.keep.local:
         _remove_kept_files(run, folder)
     return remove_agent_homes(run, folder)

@@ -10,7 +10,7 @@ from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Interrupted, Resumed
 from punchlist.model.ledger.run import Run
-from punchlist.ports.state import StopRequest, Stops
+from punchlist.ports.state import Lease, StopRequest, Stops
 
 _ASK_EVERY = 0.1
 _POLL_EVERY = 0.2
@@ -66,14 +66,15 @@ def _events_since(session: Session, run: Run) -> list[object]:
 
 
 async def drive_until_stopped(
-    stops: Stops, drive: Callable[[Run], Awaitable[Run]], run: Run
+    stops: Stops, lease: Lease, drive: Callable[[Run], Awaitable[Run]], run: Run
 ) -> Run:
     """Run `drive`, polling for a request every 200 ms; on a stop request cancel it as Ctrl-C would.
-    The caller has the lease: older requests are deleted.
+    The caller has the lease: older requests are deleted, and
+    a lease that is lost is a stop, too.
     """
     stops.clear(run.id)
     driver = asyncio.current_task()
-    polling = asyncio.create_task(_poll_stop(stops, run.id, driver))
+    polling = asyncio.create_task(_poll_stop(stops, lease, run.id, driver))
     try:
         return await drive(run)
     finally:
@@ -83,10 +84,15 @@ async def drive_until_stopped(
         stops.clear(run.id)
 
 
-async def _poll_stop(stops: Stops, run: str, driver: "asyncio.Task[object] | None") -> bool:
+async def _poll_stop(
+    stops: Stops, lease: Lease, run: str, driver: "asyncio.Task[object] | None"
+) -> bool:
     """Poll until a stop is requested; return whether this cancelled the driver."""
-    while (stop := stops.read(run)) is None:  # noqa: ASYNC110 - another process writes it
+    while (  # noqa: ASYNC110 - another process writes it
+        stop := await asyncio.to_thread(stops.read, run)
+    ) is None and not lease.lost:
         await asyncio.sleep(_POLL_EVERY)
     if driver is None or driver.cancelling():
         return False
-    return driver.cancel(f"stopped by {stop.by}" if stop.by else None)
+    by = stop.by if stop else ""
+    return driver.cancel(f"stopped by {by}" if by else None)

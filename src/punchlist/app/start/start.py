@@ -30,7 +30,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     request = ready.fingerprint(repository)
     paths = enumerate(ready.documents.values())
     files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
-    with session.state.leases.acquire(run_id, request, force=ready.force):
+    with session.state.leases.acquire(run_id, request, force=ready.force) as lease:
         artifacts = session.artifacts(run_id)
         pins = {}
         for name, path in files.items():
@@ -49,7 +49,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         entry = session.store.append(run_id, "start", "started", started, time.time())
         run = fold_entries(run_id, (entry,))
         watcher.handle_event(entry, run)
-        return await drive_run(session, run, workshop, watcher)
+        return await drive_run(session, run, workshop, watcher, lease)
 
 
 def _read_findings(path: str) -> bytes:
