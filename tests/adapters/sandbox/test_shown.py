@@ -1,5 +1,9 @@
 """What is shown to children: by which names files count as secret, what programs need, which git settings stay."""
 
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -92,3 +96,50 @@ def test_of_gits_settings_only_those_stay_that_say_how_to_read_the_repository():
     assert "token" not in kept
     assert "bare = false" in kept
     assert "objectformat = sha256" in kept
+
+
+SCAN = """
+import sys
+from pathlib import Path
+from punchlist.adapters.agents.home import copy_login
+from punchlist.adapters.sandbox import home_view, installations
+world = Path(sys.argv[1])
+home, closed = world / "home", world / "closed"
+path = f"{world}/bin:{closed}/bin:{world}/unlisted"
+private = (home,)
+found = installations.find_path_installations(path, private)
+found += installations.find_installations((f"{world}/bin/tool", f"{closed}/bin/x.py"), path, private)
+found += installations.find_named_files((f"{closed}/settings", f"--x={closed}/y"), private)
+found += home_view.find_toolchains(closed) + home_view.find_toolchains(home)
+found += home_view.find_certificates({"SSL_CERT_FILE": f"{closed}/ca.pem"})
+copy_login(("x", "bin/x.py"), closed, home)
+print(*(each.relative_to(world) for each in found if each.is_relative_to(world)))
+"""
+
+
+def test_what_this_user_cannot_reach_is_left_out_and_ends_nothing():
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="punchlist-test-") as made_folder:
+        world = Path(made_folder)
+        world.chmod(0o755)
+        made(world, "closed/bin/x.py", "#!/usr/bin/python3\n")
+        made(world, "bin/tool", "#!/bin/sh\n")
+        made(world, "unlisted/tool", "#!/bin/sh\n")
+        (world / "home").mkdir()
+        (world / "bin/linked").symlink_to(world / "closed/bin/x.py")
+        (world / "bin/looped").symlink_to("looped")
+        (world / "home/.pyenv").symlink_to(world / "closed/bin")
+        for name, mode in (("closed", 0), ("unlisted", 0o711)):
+            (world / name).chmod(mode)
+        other = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+        done = subprocess.run(
+            [f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}", "-c", SCAN, str(world)],
+            env={"PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(world / "home")},
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+            **other,
+        )
+        (world / "closed").chmod(0o755)
+    assert done.stderr == ""
+    assert set(done.stdout.split()) == {"bin", "unlisted"}

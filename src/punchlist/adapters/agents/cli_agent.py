@@ -35,6 +35,7 @@ from punchlist.adapters.process.run import (
     named_environment,
     which,
 )
+from punchlist.adapters.sandbox.installations import is_reachable
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import can_hold_network, sandbox_kind
@@ -134,7 +135,7 @@ class CliAgent:
             )
 
         left = set(_find_secrets(given, settings.keys)) - set(plan.held)
-        logins = [name for name in settings.login if (place.user / name).is_file()]
+        logins = [name for name in settings.login if is_reachable(place.user / name)]
         weaknesses = [f"holds the key in {name}" for name in sorted(left)]
         weaknesses += [f"holds a copy of your login {name}" for name in logins]
         return ContainedCall(

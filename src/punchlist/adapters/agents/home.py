@@ -13,6 +13,7 @@ from punchlist.adapters.sandbox.installations import (
     find_installations,
     find_named_files,
     find_path_installations,
+    is_reachable,
 )
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox, SandboxWishes
@@ -50,7 +51,7 @@ def copy_login(files: Sequence[str], user: Path, home: Path) -> None:
     """Copy login files into the agent's home, once; it may renew its own copy."""
     for name in files:
         source, target = user / name, home / name
-        if _is_inside(name) and source.is_file() and not target.exists():
+        if _is_inside(name) and is_reachable(source) and source.is_file() and not target.exists():
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(source, target)
             target.chmod(0o600)
@@ -70,7 +71,7 @@ def build_sandbox(
         *find_installations(command, path, private),
         *find_named_files(command[1:], private),
         *find_path_installations(path, private),
-        *(each for each in place.wishes.read if each.exists()),
+        *(each for each in place.wishes.read if is_reachable(each)),
     }
     view = _show_repository(root, place.state)
     return Sandbox(

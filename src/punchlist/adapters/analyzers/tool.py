@@ -26,6 +26,7 @@ from punchlist.adapters.sandbox.installations import (
     find_installations,
     find_own_installation,
     find_path_installations,
+    is_reachable,
 )
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import HOME, Sandbox, SandboxWishes
@@ -56,7 +57,7 @@ WallsOf = Callable[[Tree, Sequence[Path], "Kit"], Sandbox | None]
 def offline_sandbox(tree: Tree, needs: Sequence[Path], kit: "Kit") -> Sandbox:
     """Return a sandbox for an analyzer: tree and program readable, nothing writable, no network."""
     view = show_repository(tree.root)
-    shown = (*needs, *(path for path in kit.wishes.read if path.exists()), tree.root)
+    shown = (*needs, *(path for path in kit.wishes.read if is_reachable(path)), tree.root)
     return Sandbox(
         kind=ChildKind.ANALYZER,
         binds=(*((path, path, False) for path in shown), *view.binds),

@@ -21,6 +21,7 @@ from punchlist.adapters.sandbox.installations import (
     find_installations,
     find_own_installation,
     find_path_installations,
+    is_reachable,
 )
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import HOME, Sandbox, SandboxWishes
@@ -138,7 +139,7 @@ def _build_environment(home: Path, paths: Sequence[Path]) -> dict[str, str]:
     toolchains = {name: _real_home() / folder for name, folder in _TOOLCHAINS.items()}
     return {
         **base_environment(),
-        **{name: str(folder) for name, folder in toolchains.items() if folder.is_dir()},
+        **{name: str(folder) for name, folder in toolchains.items() if is_reachable(folder)},
         "HOME": str(home),
         "CI": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -204,7 +205,7 @@ def _find_programs(command: Sequence[str], ground: CheckoutContext) -> list[Path
         *find_path_installations(path, private),
         *find_own_installation(path, private),
         *find_toolchains(home),
-        *(folder for folder in ground.sandbox.read if folder.exists()),
+        *(folder for folder in ground.sandbox.read if is_reachable(folder)),
     }
     return sorted(each for each in found if not each.is_relative_to(ground.checkout))
 

@@ -12,7 +12,11 @@ from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
 from punchlist.adapters.process.run import base_environment, run
 from punchlist.adapters.sandbox.git_view import OBJECTS, show_repository
 from punchlist.adapters.sandbox.home_view import find_toolchains, list_secrets
-from punchlist.adapters.sandbox.installations import find_installations, find_path_installations
+from punchlist.adapters.sandbox.installations import (
+    find_installations,
+    find_path_installations,
+    is_reachable,
+)
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox, SandboxWishes
 from punchlist.adapters.sandbox.secret_files import find_secret_files
@@ -151,7 +155,7 @@ class Hooks:
             *find_toolchains(home),
             *own,
             *(folder.resolve() for folder in own),
-            *(each for each in self._wishes.read if each.exists()),
+            *(each for each in self._wishes.read if is_reachable(each)),
         }
         for folder in own:
             found |= {*find_installations((str(folder / "bin/python"),), path, private)}

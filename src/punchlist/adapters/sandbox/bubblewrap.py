@@ -68,7 +68,8 @@ def build_arguments(
     for path in ("/", "/dev", *(str(mount.target) for mount in empty)):
         yield from ("--remount-ro", path)
     if "seccomp" not in lacks:
-        program = build_filter(unix_sockets=sandbox.profile.unix_sockets)
+        profile = sandbox.profile
+        program = build_filter(unix_sockets=profile.unix_sockets, tracing=profile.tracing)
         yield from ("--seccomp", held.add(program))
     yield from ("--chdir", str(cwd))
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from punchlist.adapters.sandbox.installations import is_reachable
+
 _TOOLCHAINS = """
     .local/bin .local/lib .local/share/uv .local/share/pipx .local/pipx .local/share/pnpm
     .local/share/mise .local/share/virtualenvs .pyenv .rbenv .nodenv .goenv .jenv .asdf .nvm .volta
@@ -28,7 +30,7 @@ _SECRETS = """
 
 def find_toolchains(home: Path) -> tuple[Path, ...]:
     """Return the folders of the home that have compilers, interpreters and packages."""
-    return tuple(path for name in _TOOLCHAINS.split() if (path := home / name).exists())
+    return tuple(path for name in _TOOLCHAINS.split() if is_reachable(path := home / name))
 
 
 def list_secrets(home: Path) -> tuple[Path, ...]:
@@ -46,4 +48,4 @@ def find_certificates(env: Mapping[str, str]) -> tuple[Path, ...]:
     )
     found = (part for name in names.split() for part in env.get(name, "").split(":"))
     paths = (Path(part) for part in found if part.startswith("/"))
-    return tuple(path for path in paths if path.is_file() or path.is_dir())
+    return tuple(path for path in paths if is_reachable(path))

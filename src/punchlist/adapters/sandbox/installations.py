@@ -49,7 +49,8 @@ def find_named_files(words: Iterable[str], private: Private) -> tuple[Path, ...]
     return tuple(
         path
         for path in paths
-        if (path.is_file() or path.is_dir())
+        if is_reachable(path)
+        and (path.is_file() or path.is_dir())
         and not _is_system(path)
         and not is_shared(path, private)
     )
@@ -60,7 +61,7 @@ def find_path_installations(path: str, private: Private) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for name in dict.fromkeys(path.split(":")):
         folder = Path(name)
-        if folder.is_absolute() and not _is_system(folder) and folder.is_dir():
+        if folder.is_absolute() and not _is_system(folder) and _is_folder(folder):
             stamp = folder.stat().st_mtime_ns
             found |= dict.fromkeys(_list_folder_needs(name, stamp, path, private))
     return drop_inner(found)
@@ -87,6 +88,11 @@ def is_shared(folder: Path, private: Private) -> bool:
     )
 
 
+def is_reachable(path: Path | os.DirEntry[str]) -> bool:
+    """Return whether it exists, and this user may know that; `Path.exists` may raise."""
+    return os.access(path, os.F_OK)
+
+
 def drop_inner(folders: Iterable[Path]) -> tuple[Path, ...]:
     """Return the folders without those that lie in another one."""
     known = set(folders)
@@ -100,11 +106,17 @@ def _list_folder_needs(name: str, stamp: int, path: str, private: Private) -> tu
     needed = dict.fromkeys(_find_installation(folder / "-", private))
     if all(each.is_relative_to(folder) or each.name.startswith("lib") for each in needed):
         # A folder of its own, such as ~/.local/bin, into which tools link from anywhere.
-        with os.scandir(folder) as entries:
-            files = [entry.path for entry in entries if not entry.is_dir()]
-        for program in files[:_ENTRIES]:
+        for program in _list_programs(folder)[:_ENTRIES]:
             needed |= dict.fromkeys(_list_needed(program, path, private))
     return tuple(needed)
+
+
+def _list_programs(folder: Path) -> list[str]:
+    """Return the paths of the folder's files, but for links to where this user cannot reach."""
+    if not os.access(folder, os.R_OK):
+        return []
+    with os.scandir(folder) as entries:
+        return [each.path for each in entries if is_reachable(each) and not each.is_dir()]
 
 
 @lru_cache(maxsize=4096)
@@ -116,7 +128,7 @@ def _list_needed(program: str, path: str, private: Private, depth: int = 0) -> t
             needed |= dict.fromkeys(_list_needed(base, path, private, depth + 1))
     if depth < _LINKS and (interpreter := _read_shebang(program, path)):
         needed |= dict.fromkeys(_list_needed(interpreter, path, private, depth + 1))
-    return tuple(each for each in needed if _is_reachable(each))
+    return tuple(each for each in needed if is_reachable(each))
 
 
 def _follow_links(path: Path) -> Iterator[Path]:
@@ -130,16 +142,8 @@ def _follow_links(path: Path) -> Iterator[Path]:
             if not seen.is_symlink():
                 break
             seen = Path(os.path.normpath(seen.parent / seen.readlink()))
-    if _is_reachable(path):
+    if is_reachable(path):
         yield path.resolve()
-
-
-def _is_reachable(path: Path) -> bool:
-    """Return whether it exists, and this user may know that."""
-    try:
-        return path.exists()
-    except PermissionError:
-        return False
 
 
 def _find_installation(path: Path, private: Private) -> Iterator[Path]:
@@ -162,8 +166,8 @@ def _find_installation(path: Path, private: Private) -> Iterator[Path]:
         yield prefix
     elif folder != prefix and not is_shared(folder, private):
         yield folder
-        yield from (each for name in ("lib", "lib64") if (each := prefix / name).is_dir())
-    elif path.exists():
+        yield from (each for name in ("lib", "lib64") if _is_folder(each := prefix / name))
+    elif is_reachable(path):
         yield path
 
 
@@ -198,7 +202,11 @@ def _read_shebang(program: str, path: str) -> str:
 
 def _is_program(name: str) -> bool:
     runs = name.endswith(_SCRIPTS) or os.access(name, os.X_OK)
-    return runs and Path(name).is_file()
+    return runs and is_reachable(Path(name)) and Path(name).is_file()
+
+
+def _is_folder(path: Path) -> bool:
+    return is_reachable(path) and path.is_dir()
 
 
 def _is_system(path: Path) -> bool:

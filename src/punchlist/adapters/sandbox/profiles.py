@@ -49,6 +49,10 @@ class Profile(Struct, frozen=True, kw_only=True):
     unix_sockets: bool
     """Whether it may open unix sockets; those of other programs are out of its sight anyway."""
     quotas: Quotas
+    tracing: bool = False
+    """Whether its processes may trace each other (debuggers, leak checkers) where they see no
+    others: in a process namespace of their own.
+    """
 
 
 _TABLE = (
@@ -77,6 +81,7 @@ _TABLE = (
         writes="its throw-away tree, its folder for reports",
         reaches="nothing but itself (loopback)",
         unix_sockets=True,
+        tracing=True,
         quotas=Quotas(
             seconds=1800,
             memory=16 * _GB,

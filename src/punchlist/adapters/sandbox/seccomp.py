@@ -7,19 +7,21 @@ from functools import cache
 from typing import NamedTuple
 
 _DENIED = """
-    ptrace 101 117  syslog 103 116  pivot_root 155 41  chroot 161 51  acct 163 89
-    settimeofday 164 170  mount 165 40  umount2 166 39  swapon 167 224  swapoff 168 225
+    syslog 103 116  pivot_root 155 41  chroot 161 51  acct 163 89  settimeofday 164 170
+    mount 165 40  umount2 166 39  swapon 167 224  swapoff 168 225
     reboot 169 142  sethostname 170 161  setdomainname 171 162  init_module 175 105
     delete_module 176 106  quotactl 179 60  clock_settime 227 112  kexec_load 246 104
     add_key 248 217  request_key 249 218  keyctl 250 219  unshare 272 97  perf_event_open 298 241
     fanotify_init 300 262  name_to_handle_at 303 264  open_by_handle_at 304 265
-    clock_adjtime 305 266  setns 308 268  process_vm_readv 310 270  process_vm_writev 311 271
-    kcmp 312 272  finit_module 313 273  kexec_file_load 320 294  bpf 321 280  userfaultfd 323 282
-    io_uring_setup 425 425  io_uring_enter 426 426  io_uring_register 427 427  open_tree 428 428
-    move_mount 429 429  fsopen 430 430  fsconfig 431 431  fsmount 432 432  fspick 433 433
+    clock_adjtime 305 266  setns 308 268  kcmp 312 272  finit_module 313 273
+    kexec_file_load 320 294  bpf 321 280  userfaultfd 323 282  io_uring_setup 425 425
+    io_uring_enter 426 426  io_uring_register 427 427  open_tree 428 428  move_mount 429 429
+    fsopen 430 430  fsconfig 431 431  fsmount 432 432  fspick 433 433
     pidfd_getfd 438 438  mount_setattr 442 442  quotactl_fd 443 443
 """
 """Each with its number on x86-64 and on ARM64. Compilers, tests and agents need none of them."""
+_TRACING = "  ptrace 101 117  process_vm_readv 310 270  process_vm_writev 311 271"
+"""What debuggers and leak checkers need. A tracer cannot lift the filter of what it traces."""
 _DENIED_X86 = (134, 153, 154, 159, 172, 173, 174, 177, 178, 180, 212)
 """Obsolete ones: uselib, vhangup, modify_ldt, adjtimex, iopl, ioperm and those of modules."""
 _NEW_NAMESPACES = 0x7E020000
@@ -60,14 +62,17 @@ _MACHINES = {
 
 
 @cache
-def build_filter(*, unix_sockets: bool) -> bytes:
-    """Return the filter's program for this machine, or b'' if its calls are not known here."""
+def build_filter(*, unix_sockets: bool, tracing: bool = False) -> bytes:
+    """Return the filter's program for this machine, or b'' if its calls are not known here.
+
+    `tracing` is for children that see no other processes than their own.
+    """
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return b""
     code = [
         *_check_architecture(machine),
-        *_deny_calls(machine),
+        *_deny_calls(machine, tracing=tracing),
         *_check_clone(machine),
         *_check_ioctl(machine),
         *_check_socket(machine, unix_sockets=unix_sockets),
@@ -98,8 +103,9 @@ def _check_architecture(machine: _Machine) -> list[Instruction]:
     ]
 
 
-def _deny_calls(machine: _Machine) -> list[Instruction]:
-    numbers = [int(word) for word in _DENIED.split()[machine.column :: 3]]
+def _deny_calls(machine: _Machine, *, tracing: bool) -> list[Instruction]:
+    table = _DENIED if tracing else _DENIED + _TRACING
+    numbers = [int(word) for word in table.split()[machine.column :: 3]]
     numbers += _DENIED_X86 if machine.column == 1 else ()
     code = []
     for number in numbers:
