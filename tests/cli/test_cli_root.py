@@ -1,11 +1,13 @@
 """Starting is cheap: what is not named is not imported."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
 
 import click
 import pytest
+from typed_command import SOURCE
 
 from punchlist._version import __version__
 from punchlist.cli.root import SECTIONS, root
@@ -38,6 +40,39 @@ finally:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0
     assert ran.stderr == "[]\n"
+
+
+UNUSED = (
+    "punchlist.adapters.agents.cli_agent",
+    "punchlist.adapters.agents.registry",
+    "punchlist.adapters.compare.call_plan",
+    "punchlist.adapters.documents",
+    "punchlist.adapters.egress",
+    "punchlist.roles",
+    "punchlist.steps.fix",
+    "punchlist.steps.verify",
+)
+
+
+def test_a_review_without_agents_imports_neither_agents_nor_what_fixes(cart, tmp_path):
+    code = f"""
+import sys
+from punchlist.cli import main
+try:
+    main(["review", "--all", "--json"])
+finally:
+    print([name for name in sys.modules if name.startswith({UNUSED!r})], file=sys.stderr)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=cart.root,
+        env={**os.environ, "PYTHONPATH": SOURCE, "PUNCHLIST_HOME": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stderr.splitlines()[-1] == "[]"
 
 
 def test_the_version_is_one_line():

@@ -7,9 +7,7 @@ from msgspec.structs import replace
 
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.drive import resume_run
-from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.session import Session
-from punchlist.app.start.dry_run import rehearse_run
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.set_up import allow_found_checks
@@ -31,6 +29,8 @@ from punchlist.model.ledger.run import Run
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from punchlist.app.drive.threaded import ThreadedDriver
+
 Drive = Callable[[ProgressView], Awaitable[Run]]
 Tell = Callable[[Run], "Iterator[RenderableType]"]
 
@@ -47,6 +47,8 @@ async def start_and_show(
         check_terminal()
     ready = await prepare_run(session, request)
     if dry:
+        from punchlist.app.start.dry_run import rehearse_run
+
         files = await count_files(session, ready.change)
         prompts = await rehearse_run(session, ready, ProgressView())
         text = plan_text(ready, files, prompts, verbose=output.verbose)
@@ -89,7 +91,7 @@ async def resume_and_show(session: Session, run: Run, output: OutputMode) -> Exi
 
 async def watch_run(
     session: Session,
-    begin: Callable[[ThreadedDriver], Awaitable[str]],
+    begin: "Callable[[ThreadedDriver], Awaitable[str]]",
     output: OutputMode,
     tell: Tell = render_summary,
     *,

@@ -62,6 +62,8 @@ def _load_template() -> "Template":
     from jinja2 import FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    from punchlist.adapters.reports.template_cache import CompiledTemplates
+
     class StructSandbox(ImmutableSandboxedEnvironment):
         def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
             """Allow fields of Structs at once; asking the sandbox for each is slow."""
@@ -70,6 +72,7 @@ def _load_template() -> "Template":
 
     environment = StructSandbox(
         loader=FileSystemLoader(_TEMPLATES),
+        bytecode_cache=CompiledTemplates(_TEMPLATES, Path(__file__).read_bytes()),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_escape_value,

@@ -4,16 +4,12 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from msgspec.structs import replace
 
-from punchlist.adapters.agents.cli_agent import AgentSetup
 from punchlist.adapters.agents.home import AgentPlace
-from punchlist.adapters.agents.journal import Journal
 from punchlist.adapters.agents.outside.mailbox import Mailbox
-from punchlist.adapters.agents.registry import AGENTS, build_agent, merge_settings
-from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
 from punchlist.adapters.agents.settings import RoleSettings
 from punchlist.adapters.agents.spending import Spending
 from punchlist.adapters.store.artifacts import FolderArtifacts
@@ -24,8 +20,10 @@ from punchlist.ports.agent import OUTSIDE, Agent
 from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.notices import Notices
 from punchlist.ports.roles import Crew
-from punchlist.roles.crew import build_crew
 from punchlist.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from punchlist.adapters.agents.journal import Journal
 
 Hear = Callable[[str, str], None]
 """Called with the label of a call and a piece of the agent's output."""
@@ -83,9 +81,12 @@ class RunAgents:
         self._players = {role: self._make_player(role, names) for role, names in cast.items()}
 
     def make_crew(self, hear: Hear) -> Crew:
-        return build_crew(
-            self._players, load_prompts(self._settings), self._settings.agents.prompt_limit, hear
-        )
+        prompts = load_prompts(self._settings)
+        if not self._players:
+            return Crew()
+        from punchlist.roles.crew import build_crew
+
+        return build_crew(self._players, prompts, self._settings.agents.prompt_limit, hear)
 
     def has_answer(self, label: str) -> bool:
         """Return whether this answer is stored, or an outside agent may be at work on it."""
@@ -96,7 +97,13 @@ class RunAgents:
         for player in self._players.values():
             player.forget_reply(label)
 
-    def _make_player(self, role: str, names: tuple[str, ...]) -> Journal:
+    def _make_player(self, role: str, names: tuple[str, ...]) -> "Journal":
+        # Imported here: most runs ask no agent.
+        from punchlist.adapters.agents.cli_agent import AgentSetup
+        from punchlist.adapters.agents.journal import Journal
+        from punchlist.adapters.agents.registry import build_agent, merge_settings
+        from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
+
         settings, place = self._settings, self._place
         if role not in _TALKING:
             place = replace(place, folder=place.folder / role)
@@ -124,6 +131,8 @@ def check_agents(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: 
 
 def check_client_name(name: str, flags: Mapping[str, str]) -> None:
     """Raise UsageError if the client's name is that of an agent punchlist starts."""
+    from punchlist.adapters.agents.registry import AGENTS
+
     own = load_settings(None, flags).settings.agent.get(name)
     kind = own.kind if own and own.kind else name
     fits = _NAME.fullmatch(name)

@@ -8,8 +8,6 @@ from punchlist.app.start.request import Request
 from punchlist.app.start.role_assignment import assign_roles, find_missing_fallbacks, step_roles
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import LoadedSettings
-from punchlist.steps.challenge import Options as ChallengeOptions
-from punchlist.steps.fix import Options as FixOptions
 from punchlist.workflow.adjust import adjust_workflow, drop_steps
 from punchlist.workflow.language import Repeat, Workflow, list_steps
 from punchlist.workflow.loader import load_workflow
@@ -39,8 +37,7 @@ def choose_workflow(request: Request, loaded: LoadedSettings) -> ChosenWorkflow:
     rounds, threshold = request.rounds, request.threshold
     if rounds is None and any(isinstance(step, Repeat) for step in workflow.steps):
         rounds = settings.rounds
-    options = [do.options for do in list_steps(workflow)]
-    scored = any(isinstance(each, ChallengeOptions) for each in options)
+    scored = any(do.verb == "challenge" for do in list_steps(workflow))
     if threshold is None and scored and rounds != 0:
         threshold = settings.threshold
     workflow = adjust_workflow(workflow, rounds=rounds, threshold=threshold)
@@ -70,7 +67,7 @@ def _add_timeouts(
     settings, origins = loaded.settings, dict(loaded.origins)
     roles = dict(settings.role)
     for do in list_steps(workflow):
-        seconds = do.options.timeout if isinstance(do.options, FixOptions | ChallengeOptions) else 0
+        seconds = getattr(do.options, "timeout", 0)
         for role, _ in step_roles(do):
             own = settings.role.get(role, RoleSettings())
             agents = (settings.agent.get(name, AgentSettings()) for name in crew.get(role, ()))

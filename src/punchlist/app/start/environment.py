@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -10,13 +11,6 @@ from msgspec.structs import replace
 from punchlist.adapters.checks.detect import needs_pytest
 from punchlist.adapters.checks.environment import CheckoutContext
 from punchlist.adapters.environments.find_pythons import ProjectPlace, find_missing
-from punchlist.adapters.environments.make_environment import (
-    EnvironmentMaker,
-    SetupPlan,
-    find_base_python,
-    is_finished,
-    plan_steps,
-)
 from punchlist.adapters.environments.named_packages import (
     decides,
     find_included,
@@ -32,13 +26,22 @@ from punchlist.errors import UsageError
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.failure_cause import could_set_up
 
+if TYPE_CHECKING:
+    from punchlist.adapters.environments.make_environment import SetupPlan
+
 __all__ = ["SetupPlan", "add_lacking", "find_place", "make_environment", "plan_environment"]
 FOLDER = "environments"
 """In the repository's own part of the state folder."""
 
 
-async def plan_environment(session: Session) -> SetupPlan:
+async def plan_environment(session: Session) -> "SetupPlan":
     """Return what `punchlist setup` does for the checkout's commit; nothing is written."""
+    from punchlist.adapters.environments.make_environment import (
+        SetupPlan,
+        find_base_python,
+        plan_steps,
+    )
+
     workshop = await session.workshop()
     commit = workshop.checkout.head
     texts = await _read_deciding(workshop, commit)
@@ -61,7 +64,9 @@ async def plan_environment(session: Session) -> SetupPlan:
     )
 
 
-async def make_environment(session: Session, plan: SetupPlan, say: Callable[[str], None]) -> None:
+async def make_environment(session: Session, plan: "SetupPlan", say: Callable[[str], None]) -> None:
+    from punchlist.adapters.environments.make_environment import EnvironmentMaker
+
     workshop = await session.workshop()
     ground = CheckoutContext(
         checkout=workshop.checkout.root.resolve(),
@@ -98,6 +103,8 @@ async def find_place(workshop: Workshop, commits: Iterable[str]) -> ProjectPlace
     known = dict.fromkeys(commits)
     folder = workshop.folder / FOLDER
     for commit in known if folder.is_dir() else ():
+        from punchlist.adapters.environments.make_environment import is_finished
+
         code = _hash_texts(await _read_deciding(workshop, commit))
         fitting = (path for path in sorted(folder.glob(f"{code}-py*")) if is_finished(path))
         made = made or next(fitting, None)

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.reports import REPORTS
 from punchlist.app.session import Session
@@ -37,6 +36,8 @@ def keep_findings(home: Path, name: str, content: bytes, key: bytes = b"") -> st
     """
     digest = sha256(key + content).hexdigest()[:24]
     path = write_state(home, f"{REQUESTS}/{digest}/{name}", content)
+    from punchlist.adapters.documents.document import FindingsDocument
+
     FindingsDocument.open(path)
     return str(path)
 

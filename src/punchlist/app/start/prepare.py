@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import FoundChecks, find_project_checks
-from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.git.checkout_files import check_folder
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
@@ -256,6 +255,8 @@ async def _note_configuration(workshop: Workshop, scope: Change, protected: Prot
 def _name_documents(files: tuple[str, ...]) -> dict[str, str]:
     named: dict[str, str] = {}
     for file in files:
+        from punchlist.adapters.documents.document import FindingsDocument
+
         name, path = FindingsDocument.open(Path(file)).name, str(Path(file).resolve())
         if path in named.values():
             raise UsageError(f"{file} was given twice", hint="give each file once")

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
-from punchlist.adapters.agents.detect import find_missing
-from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.settings import AgentSettings, RoleSettings
 from punchlist.errors import SettingsError, UsageError
 from punchlist.ports.agent import OUTSIDE
 from punchlist.ports.roles import REVIEWERS, ROLES
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, Settings
-from punchlist.steps import challenge, clarify, consolidate, fix, plan, reproduce, review
 from punchlist.workflow.language import Do, Workflow, list_steps
 
 _SECOND_LOOKS = frozenset({"challenger", "reproducer"})
@@ -76,8 +74,7 @@ def _find_roles(workflow: Workflow) -> Iterator[tuple[str, bool]]:
 
 def uses_analyzers(workflow: Workflow) -> bool:
     """Return whether any review step asks the analyzers."""
-    options = (do.options for do in list_steps(workflow))
-    return any(isinstance(each, review.Options) and each.analyzers for each in options)
+    return any(_options(do).analyzers for do in list_steps(workflow) if do.verb == "review")
 
 
 def runs_checks(workflow: Workflow) -> bool:
@@ -87,27 +84,34 @@ def runs_checks(workflow: Workflow) -> bool:
 
 def writes_documents(workflow: Workflow) -> bool:
     """Return whether any step writes the findings of a round as a document."""
-    options = (do.options for do in list_steps(workflow))
-    return any(isinstance(each, consolidate.Options) and each.document for each in options)
+    return any(_options(do).document for do in list_steps(workflow) if do.verb == "consolidate")
 
 
 def step_roles(do: Do) -> Iterator[tuple[str, bool]]:
     """Yield the roles of a step, and whether it needs each of them."""
-    match do.options:
-        case review.Options() as options:
+    options = _options(do)
+    match do.verb:
+        case "review":
             yield from ((role, not options.optional) for role in options.by)
-        case clarify.Options():
+        case "clarify":
             yield "clarifier", True
-        case plan.Options() as options if options.planner:
+        case "plan" if options.planner:
             yield "planner", True
-        case fix.Options():
+        case "fix":
             yield "fixer", False
-        case challenge.Options() as options:
+        case "challenge":
             yield "challenger", not options.optional
-        case reproduce.Options():
+        case "reproduce":
             yield "reproducer", False
         case _:
             return
+
+
+def _options(do: Do) -> Any:
+    """Return the options of a step. Their class is its verb's: importing the modules of all verbs
+    to name it would take longer than a review.
+    """
+    return do.options
 
 
 def _find_players(role: str, settings: Settings) -> tuple[str, ...]:
@@ -132,6 +136,10 @@ def find_missing_fallbacks(
         for role, players in crew.items()
     }
     others = {name for players in crew.values() for name in players} - needed
+    if not others:
+        return {}
+    from punchlist.adapters.agents.detect import find_missing
+
     missing = find_missing(sorted(others), settings.agent)
     return {name: error.hint for name, error in missing.items()}
 
@@ -189,18 +197,25 @@ def _check_names(settings: Settings) -> None:
     """Raise SettingsError for an unknown agent or role."""
     named = [*settings.agents.use]
     named += [name for role in settings.role.values() for name in role.agents]
+    if named:
+        _check_agent_names(named, settings)
+    for role in settings.role:
+        if role not in ROLES:
+            raise SettingsError(
+                f'role.{role}: no role is called "{role}"{_guess_name(role, ROLES)}',
+                hint=f"roles are {', '.join(ROLES)}",
+            )
+
+
+def _check_agent_names(named: Sequence[str], settings: Settings) -> None:
+    from punchlist.adapters.agents.registry import AGENTS
+
     known = [*AGENTS, *settings.agent]
     for name in named:
         if name not in known:
             raise SettingsError(
                 f'no agent is called "{name}"{_guess_name(name, known)}',
                 hint=f"there are {', '.join(known)}",
-            )
-    for role in settings.role:
-        if role not in ROLES:
-            raise SettingsError(
-                f'role.{role}: no role is called "{role}"{_guess_name(role, ROLES)}',
-                hint=f"roles are {', '.join(ROLES)}",
             )
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from punchlist.adapters.agents.detect import check_installed
 from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.drive import drive_run
 from punchlist.app.session import Session
@@ -25,7 +24,10 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     """Start a run and drive it to its end, a question or a limit."""
     workshop, repository = await session.workshop(), session.repository
     agents = dict.fromkeys(name for players in ready.crew.values() for name in players)
-    check_installed(agents, ready.loaded.settings.agent)
+    if agents:
+        from punchlist.adapters.agents.detect import check_installed
+
+        check_installed(agents, ready.loaded.settings.agent)
     run_id = f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
     request = ready.fingerprint(repository)
     paths = enumerate(ready.documents.values())

@@ -15,7 +15,6 @@ from punchlist.adapters.analyzers.registry import (
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.compare import Comparison
-from punchlist.adapters.documents.document import FindingsDocument
 from punchlist.adapters.fixers import EditFixer
 from punchlist.adapters.git.repository import GitRepository
 from punchlist.adapters.git.workshop import Workshop
@@ -29,6 +28,7 @@ from punchlist.model.checks.protected import Protected, protect_files
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Agent
+from punchlist.ports.analyzer import Analyzer
 from punchlist.ports.artifacts import Cache
 from punchlist.ports.world import World
 from punchlist.settings import (
@@ -125,8 +125,12 @@ def _make_kit(
     )
 
 
-def _open_documents(run: Run, started: Started, folder: Path) -> dict[str, FindingsDocument]:
+def _open_documents(run: Run, started: Started, folder: Path) -> dict[str, Analyzer]:
     files = dict(zip(started.documents, started.document_files, strict=True))
+    if not files:
+        return {}
+    from punchlist.adapters.documents.document import FindingsDocument
+
     return {
         name: FindingsDocument.open(folder / file, name=name)
         for name, file in files.items()

@@ -2,17 +2,21 @@
 
 import shlex
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from punchlist.app.session import Session
-from punchlist.app.start.environment import SetupPlan, make_environment, plan_environment
+from punchlist.app.start.environment import make_environment, plan_environment
 from punchlist.cli.show.question import ask_choice
 from punchlist.cli.show.words import one_line, shorten_path
 from punchlist.cli.terminal import error_text, is_interactive, note
 from punchlist.errors import ToolError, UsageError
 from punchlist.model.checks.failure_cause import could_set_up, lacks_package
 from punchlist.model.ledger.run import Run
+
+if TYPE_CHECKING:
+    from punchlist.app.start.environment import SetupPlan
 
 _OPEN = "There is no sandbox here (bubblewrap): what is installed can read and write what you can."
 
@@ -30,7 +34,7 @@ class SetupDocument(Struct, frozen=True, kw_only=True):
     sandbox: str
 
     @classmethod
-    def make(cls, plan: SetupPlan) -> "SetupDocument":
+    def make(cls, plan: "SetupPlan") -> "SetupDocument":
         return cls(
             folder=str(plan.folder),
             made=plan.made,
@@ -43,7 +47,7 @@ class SetupDocument(Struct, frozen=True, kw_only=True):
         )
 
 
-def render_plan(plan: SetupPlan) -> Iterator[str]:
+def render_plan(plan: "SetupPlan") -> Iterator[str]:
     yield f"Environment  {shorten_path(str(plan.folder))}{' (already made)' if plan.made else ''}"
     yield f"Python       {plan.python.version}, {shorten_path(plan.python.path)}"
     yield f"Files        {one_line(', '.join(plan.files)) or 'none: only what runs the tests'}"
@@ -58,7 +62,7 @@ def render_plan(plan: SetupPlan) -> Iterator[str]:
 
 
 async def set_up_environment(
-    session: Session, plan: SetupPlan, *, yes: bool = False, ask: bool = True
+    session: Session, plan: "SetupPlan", *, yes: bool = False, ask: bool = True
 ) -> tuple[str, ...]:
     """Make the environment once the user allowed it; return what was done. Raise UsageError if
     the user cannot be asked.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, to_builtins
 
 from punchlist.app.session import Session
-from punchlist.app.start.dry_run import list_agent_calls
 from punchlist.app.start.request import Prepared
 from punchlist.cli.show.layout import make_grid, render_bullets, render_heading
 from punchlist.cli.show.words import format_check, format_code, one_line, shorten_path
@@ -49,6 +48,8 @@ class PlanDocument(Struct, frozen=True, kw_only=True):
 
 def plan_document(ready: Prepared, prompts: "Sequence[Prompt]" = ()) -> PlanDocument:
     change = ready.change
+    from punchlist.app.start.dry_run import list_agent_calls
+
     return PlanDocument(
         kind=change.kind,
         base=change.base,
@@ -79,6 +80,8 @@ def plan_text(
     if ready.notes:
         yield render_heading("Note")
         yield render_bullets(*ready.notes)
+    from punchlist.app.start.dry_run import list_agent_calls
+
     if calls := list_agent_calls(ready):
         yield render_heading("Agents, if every round finds something")
         yield render_bullets(*(f"[DRY-RUN] Would start {call}" for call in calls))
