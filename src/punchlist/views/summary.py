@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from punchlist.model.finding.languages import ANALYZED_BY
+from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.proof import TESTED, ProofClass, has_test
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import ACCEPT, PROOF_WORDS
+from punchlist.views.run_state import is_review
 from punchlist.views.words import NO_ROUNDS
 
 _RAW = 200
@@ -114,6 +116,8 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     there = {number: item for number, item in run.items.items() if not item.made}
     tally = count_statuses(there)
     fixed, total = tally[Status.FIXED], sum(tally.values())
+    if is_review(run):
+        return _describe_review(run, tally)
     if fixed == total:
         all_ = "The one item is" if fixed == 1 else f"All {fixed:,} items are"
         return f"{all_} fixed{seen or ', each with a proof'}.{_describe_made(numbers)}"
@@ -123,6 +127,16 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     rest = [(tally[Status.FILED], "filed"), (left, "left"), (tally[Status.DISMISSED], "dismissed")]
     parts = [done, *(f"{count:,} {word}" for count, word in rest if count)]
     return f"{', '.join(parts)}.{_describe_made(numbers)}"
+
+
+def _describe_review(run: Run, tally: dict[Status, int]) -> str:
+    """Return how much a review found, and how bad it is."""
+    left = [item for item in run.in_scope if item.status is not Status.DISMISSED]
+    by_severity = Counter(item.severity for item in left)
+    bad = ", ".join(f"{by_severity[each]:,} {each}" for each in Severity if by_severity[each])
+    found = f"{pluralize(len(left), 'item')} found: {bad}" if left else "Nothing is left"
+    dismissed = f"; {tally[Status.DISMISSED]:,} dismissed" if tally[Status.DISMISSED] else ""
+    return f"{found}{dismissed}."
 
 
 def _describe_decision(run: Run) -> str:
@@ -211,9 +225,9 @@ def _weak_sandboxes(run: Run) -> Iterator[Gap]:
 def find_gaps(run: Run) -> Iterator[Gap]:
     """Yield what was not checked, worst first."""
     yield from broken_checks(run)
-    yield from _silent_reviewers(run)
-    yield from _unseen_files(run)
-    yield from _overlooked_files(run)
+    yield from silent_reviewers(run)
+    yield from unseen_files(run)
+    yield from overlooked_files(run)
     yield from _absent_agents(run)
     yield from _idle_checks(run)
     yield from _self_reviews(run)
@@ -223,7 +237,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     for agent, why in run.checks.absent_judges.items():
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
         yield Gap("reviewer", what, why)
-    yield from _reached_limits(run)
+    yield from reached_limits(run)
     yield from _weak_sandboxes(run)
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
@@ -269,7 +283,7 @@ def _refused_tries(run: Run) -> Iterator[Gap]:
         yield Gap("network", what, f"{named}{more}")
 
 
-def _reached_limits(run: Run) -> Iterator[Gap]:
+def reached_limits(run: Run) -> Iterator[Gap]:
     if run.started.rounds == 0:
         yield Gap("limit", NO_ROUNDS)
     if run.halted:
@@ -285,7 +299,7 @@ def _unfiled_items(run: Run) -> Iterator[Gap]:
         yield Gap("filing", f"Item {name} of an earlier run could not be filed", why)
 
 
-def _silent_reviewers(run: Run) -> Iterator[Gap]:
+def silent_reviewers(run: Run) -> Iterator[Gap]:
     reviews = run.reviewing.reviews
     for review in reviews.values():
         if review.failed:
@@ -304,7 +318,7 @@ def _skipped_reviewers(run: Run) -> Iterator[Gap]:
         yield Gap("reviewer", what, why)
 
 
-def _overlooked_files(run: Run) -> Iterator[Gap]:
+def overlooked_files(run: Run) -> Iterator[Gap]:
     files = run.overlooked
     if files:
         what = f"No agent looked at {pluralize(len(files), 'file')} of the change"
@@ -328,7 +342,7 @@ def _self_reviews(run: Run) -> Iterator[Gap]:
         yield Gap("reviewer", what, "name a second agent, for example --agent claude --agent codex")
 
 
-def _unseen_files(run: Run) -> Iterator[Gap]:
+def unseen_files(run: Run) -> Iterator[Gap]:
     for each in run.reviewing.unseen:
         files = pluralize(each.count, f"{each.language} file")
         named = ", ".join(each.paths[:_NAMED]) + (", ..." if each.count > _NAMED else "")
@@ -398,7 +412,7 @@ def _idle_checks(run: Run) -> Iterator[Gap]:
         yield Gap("check", what, run.checks.unverified)
     for check in run.started.checks:
         known = run.checks.find_baseline(check.name)
-        idle = check.is_gate and not run.landing.landed
+        idle = is_review(run) or (check.is_gate and not run.landing.landed)
         if known is None and not run.checks.unverified and not idle:
             why = "" if run.landing.landed else "there was no fix for it to judge"
             yield Gap("check", f"{check.name} was not run", why)

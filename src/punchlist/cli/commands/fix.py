@@ -38,6 +38,7 @@ from punchlist.errors import UsageError
 @options.agent_options
 @options.check_option
 @options.commits_option
+@options.format_option
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """The loop, over findings that are already there: files (--findings), or the items of an

@@ -25,7 +25,7 @@ _OWN = "a tool of your own (analyzers.custom) looks at anything"
 
 
 def render_caveats(run: Run) -> "Iterator[RenderableType]":
-    unchecked, notes = [*_suggest_analyzers(run)], [*_list_flags(run)]
+    unchecked, notes = [*suggest_analyzers(run)], [*_list_flags(run)]
     above = set(broken_checks(run))  # these stand under the headline
     for gap in find_gaps(run):
         if gap.about != "flag" and gap not in above:
@@ -45,7 +45,7 @@ def _render_section(title: str, lines: list[str], run: Run) -> "Iterator[Rendera
         yield indent_text(f"{more}: punchlist status {run.id} --json", "dim")
 
 
-def _suggest_analyzers(run: Run) -> Iterator[str]:
+def suggest_analyzers(run: Run) -> Iterator[str]:
     """Yield which analyzers would look at the files that all here skipped."""
     reviews = run.reviewing.reviews
     if reviews and all(review.skipped for review in reviews.values()):

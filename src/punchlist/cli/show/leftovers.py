@@ -46,7 +46,7 @@ def render_items(items: Sequence[Item]) -> "Table":
     table = make_grid()
     widths = (len(format_place(item.lead)) for item in items)
     width = max((width for width in widths if width <= _WIDEST_PLACE), default=0)
-    last = ""
+    first: dict[str, int] = {}
     for item in items:
         severity = (f"{item.severity:<8} ", SEVERITIES[item.severity])
         place = (f"{format_place(item.lead):<{width}}", "cyan")
@@ -55,9 +55,9 @@ def render_items(items: Sequence[Item]) -> "Table":
         if why == NO_FIX:
             text.append(f" ({why})", "dim")
         elif why:
-            text.append("\nas above" if why == last else f"\n{why}", "dim")
+            said = first.setdefault(why, item.number)
+            text.append(f"\n{why}" if said == item.number else f"\nas item {said}", "dim")
         table.add_row(Text.assemble((f"  {item.number:>5}  ", "bold"), severity), text)
-        last = why
     return table
 
 

@@ -176,7 +176,7 @@ def open_view(output: OutputMode) -> Iterator[ProgressView]:
     if output.events:
         yield EventView()
     elif not live:
-        yield ProgressView() if output.quiet or output.machine else LineView()
+        yield ProgressView() if output.quiet or output.json else LineView()
     else:
         yield from _open_board()
 

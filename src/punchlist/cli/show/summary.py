@@ -14,7 +14,7 @@ from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
-from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
+from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state, is_review
 from punchlist.views.summary import Numbers, broken_checks, summarize_run
 from punchlist.views.words import format_cost, format_dollars, format_duration, tokens
 
@@ -74,7 +74,9 @@ def _render_tally(run: Run) -> "Table":
     numbers = summarize_run(run).numbers
     fixed = (item for item in run.find_items(Status.FIXED) if item.in_scope)
     table.add_row("  Found", f"{numbers.reported:,}", _format_found(run, numbers))
-    table.add_row("  Fixed", f"{numbers.fixed:,}", _join_counts(Counter(map(format_proofs, fixed))))
+    if not is_review(run):
+        proofs = _join_counts(Counter(map(format_proofs, fixed)))
+        table.add_row("  Fixed", f"{numbers.fixed:,}", proofs)
     for name, number, detail in (
         ("Filed", numbers.filed, _format_filed(run)),
         ("Dismissed", numbers.dismissed, ""),
