@@ -63,9 +63,7 @@ def check_run_id(context: click.Context, _: click.Parameter, named: str) -> str:
             f'"{named}" is no run; an item comes after its run',
             hint=f"{context.command_path} last {named}",
         )
-    raise UsageError(
-        f'"{named}" is no run', hint='"last", or the beginning of an id: punchlist list'
-    )
+    raise UsageError(f'"{named}" is no run', hint='"last", or a part of an id: punchlist list')
 
 
 run_argument = click.argument(

@@ -360,21 +360,44 @@ def unseen_files(run: Run) -> Iterator[Gap]:
         yield Gap("scope", f"{files} left out of the review", why)
 
 
-def broken_checks(run: Run) -> Iterator[Gap]:
-    """Yield the checks that could not judge, each with its cause and what the user can do."""
+class BrokenCheck(Struct, frozen=True):
+    """A check that could not judge: in one line each what, the cause, and what the user can do."""
+
+    what: str
+    cause: str
+    remedy: str
+
+
+def find_broken(run: Run) -> Iterator[BrokenCheck]:
+    """Yield the checks that could not judge, or not wholly."""
     for name, seen in run.checks.baselines.items():
-        remedy = f". To repair it: {seen.remedy}" if seen.remedy else ""
         if seen.unusable:
-            yield Gap("check", f"{name} could not judge", f"{seen.unusable}{remedy}")
+            yield BrokenCheck(f"{name} could not judge", seen.unusable, seen.remedy)
         elif seen.unloaded:
             files = pluralize(len(seen.unloaded), "test file")
             named = ", ".join(seen.unloaded[:3]) + (", ..." if len(seen.unloaded) > 3 else "")
             cause = f"{named}: {seen.cause}" if seen.cause else named
-            yield Gap("check", f"{name} could not load {files}", f"{cause}{remedy}")
+            yield BrokenCheck(f"{name} could not load {files}", cause, seen.remedy)
         elif seen.cause:
             tests = pluralize(seen.failed, "test")
             what = f"A package is missing for {name}, and {tests} failed before any fix"
-            yield Gap("check", what, f"{seen.cause}{remedy}")
+            yield BrokenCheck(what, seen.cause, seen.remedy)
+
+
+def broken_checks(run: Run) -> Iterator[Gap]:
+    for each in find_broken(run):
+        remedy = f". To repair it: {each.remedy}" if each.remedy else ""
+        yield Gap("check", each.what, f"{each.cause}{remedy}")
+
+
+def shorten_reason(run: Run, why: str) -> str:
+    """Return a reason in which a check that could not judge is named without its cause, where
+    that is shown elsewhere.
+    """
+    for name, seen in run.checks.baselines.items():
+        if seen.unusable:
+            why = why.replace(f"{name}: {seen.unusable}", f"{name} could not judge")
+    return why
 
 
 def _unmeasured_lines(run: Run) -> Iterator[Gap]:

@@ -21,7 +21,7 @@ from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Ended, Entry, Started
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.hash_chain import encode_line, link_entry
-from punchlist.model.ledger.run_row import RunRow
+from punchlist.model.ledger.run_row import RunRow, match_run
 
 FILE = "ledger.sqlite3"
 _PAGE = 32
@@ -171,22 +171,23 @@ class SqliteStore:
         run = fold_entries(row.id, (_decode_line(line, row.id) for (line,) in lines))
         return replace(row, waits=run.waits, paused=run.paused)
 
-    def find_run(self, prefix: str, repository: str = "") -> str:
-        """Return the run whose id has this prefix, or the newest for "last"; raises UsageError."""
+    def find_run(self, part: str, repository: str = "") -> str:
+        """Return the run whose id has this part, or the newest for "last"; raises UsageError."""
         ids: list[str] = [run for (run,) in self._fetch_rows(_IDS, (repository,))]
         if not ids:
             where = f"for {repository}" if repository else "yet"
             raise UsageError(f"no run is recorded {where}", hint="punchlist run")
-        if prefix == "last":
+        if part == "last":
             return ids[0]
-        found = [run for run in ids if prefix and run.startswith(prefix)]
-        if prefix in ids or len(found) == 1:
-            return prefix if prefix in ids else found[0]
+        found = match_run(part, ids)
+        if len(found) == 1:
+            return found[0]
         listed = ", ".join((found or ids)[:_CANDIDATES])
-        problem = f'no run begins with "{prefix}"; there are: {listed}'
+        more = ", ..." if len(found or ids) > _CANDIDATES else ""
+        problem = f'no run has "{part}" in its id; there are: {listed}{more}'
         hint = 'punchlist list, or "last" for the newest'
         if found:
-            problem = f'{len(found)} runs begin with "{prefix}": {listed}'
+            problem = f'{len(found)} runs have "{part}" in their id: {listed}{more}'
             hint = "give more of the id"
         raise UsageError(problem, hint=hint)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from punchlist.cli.show.layout import indent_text, render_bullets, render_heading
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
-from punchlist.views.summary import broken_checks, find_gaps
+from punchlist.views.summary import broken_checks, find_gaps, shorten_reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +30,8 @@ def render_caveats(run: Run) -> "Iterator[RenderableType]":
     for gap in find_gaps(run):
         if gap.about != "flag" and gap not in above:
             lines = notes if gap.about in _NOTES else unchecked
-            lines.append(f"{gap.what}: {gap.why}" if gap.why else gap.what)
+            why = shorten_reason(run, gap.why)
+            lines.append(f"{gap.what}: {why}" if why else gap.what)
     yield from _render_section("Not checked", unchecked, run)
     yield from _render_section("Note", notes, run)
 

@@ -11,6 +11,7 @@ from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
+from punchlist.model.patch.change import ScopeKind
 from punchlist.views.review.diagnostics import (
     Diagnostic,
     RuleCount,
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 _FIXABLE = "[*]"
 _NO_FILE = "(no file)"
 _LOUD = frozenset({Severity.CRITICAL, Severity.MAJOR})
-_NOTED = frozenset({"reviewer", "scope", "network", "sandbox"})
-"""Kinds of gaps that are noted after a review. Of checks it says nothing: it runs none."""
+_OF_FIXES = frozenset({"check", "flag"})
+"""Kinds of gaps that a review, which runs no checks and makes no fixes, does not have."""
 
 
 def render_review(run: Run, *, statistics: bool = False) -> "Iterator[Text]":
@@ -117,7 +118,7 @@ def _render_notes(run: Run) -> "Iterator[Text]":
     for text in suggest_analyzers(run):
         yield _note("not reviewed", text, "yellow")
     for gap in find_gaps(run):
-        if gap.about in _NOTED and gap not in unread:
+        if gap.about not in _OF_FIXES and gap not in unread:
             yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
 
 
@@ -128,7 +129,7 @@ def _note(word: str, text: str, style: str = "dim") -> "Text":
 def _render_closing(run: Run, found: Sequence[Diagnostic]) -> "Text":
     """Return the one line that says what the review comes to, and what to type next."""
     complete = run_outcome(run) is not RunOutcome.INCOMPLETE
-    head = describe_found(found) if found else f"{'Clean: no' if complete else 'No'} problems found"
+    head = describe_found(found) if found else _describe_none(run, complete=complete)
     dismissed = sum(
         item.status is Status.DISMISSED and item.in_scope for item in run.items.values()
     )
@@ -143,3 +144,8 @@ def _render_closing(run: Run, found: Sequence[Diagnostic]) -> "Text":
     elif found:
         tip = f" Each in full: punchlist show {run.id}"
     return _line((f"{head}{more}{cut}.", style), (tip, "dim" if fixable == 0 else ""))
+
+
+def _describe_none(run: Run, *, complete: bool) -> str:
+    where = "" if run.started.change.kind is ScopeKind.ALL else " in this change"
+    return f"{'Clean: no' if complete else 'No'} problems found{where}"
