@@ -30,7 +30,7 @@ _WIDTH = 100
 _COMMAND_LINE = """\
 # The command line
 
-Results are on stdout, progress and errors on stderr. `RUN` may be the beginning of an id, or `last`; where it may be left out,
+Results are on stdout, progress and errors on stderr. `RUN` may be any part of an id that no other has, or `last`; where it may be left out,
 the last run of the repository is meant.
 
 With `--json` stdout holds exactly one JSON document. If the command fails, that document is

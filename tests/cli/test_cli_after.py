@@ -38,7 +38,7 @@ def test_list_and_status_agree_on_a_run_whose_leftovers_were_dismissed(ran):
 
 def test_a_rule_is_dismissed_by_whom_git_names_and_a_number_that_is_none_is_refused(ran, cart):
     cart.git("config", "user.name", "Ada L.")
-    assert "neither a number nor a range" in ran("dismiss", "last", "3-x", "--why", "w").stderr
+    assert "has no item 3-x" in ran("dismiss", "last", "3-x", "--why", "w").stderr
     assert "which items?" in ran("dismiss", "last", "--why", "w").stderr
     assert "can be dismissed" in ran("dismiss", "last", "--rule", "NONE", "--why", "w").stderr
     items = ran.json("status")["report"]["items"]

@@ -27,7 +27,11 @@ def test_where_the_tests_cannot_be_imported_nothing_is_checked_and_no_unsafe_fix
     first = said.partition(" Found ")[0]
     assert "pytest could not judge: no test passed on the base (1 could not be loaded)" in first
     assert "No module named 'text_folding_not_installed'; the Python used is /" in first
+    assert "to repair it: `punchlist setup`" in first
     assert "-m pip install -e ." in first
+    shown = said + " ".join((ran.stderr + punchlist("show").stdout).split())
+    assert shown.count("text_folding_not_installed") == 2, "the cause stands in the log once, too"
+    assert "none judged it: pytest could not judge" in said
     report = json.loads(punchlist("status", "--json").stdout)["report"]
     kinds = {proof["kind"] for item in report["items"] for proof in item["proofs"]}
     assert kinds == {"rechecked"}, "the safe fix alone, on the analyzer's word"

@@ -37,9 +37,26 @@ def test_every_repository_is_listed_from_anywhere(done, tmp_path):
     assert "unresolved" in done("list", "--all", cwd=tmp_path).stdout
 
 
-def test_a_run_is_found_by_the_beginning_of_its_id(done):
+def test_a_run_is_found_by_any_part_of_its_id(done):
     (row,) = done.json("list")
-    assert done("status", row["run"][:-1]).returncode == 0
+    for part in (row["run"][:-1], row["run"][7:], row["run"][3:11].upper()):
+        assert done("status", part).returncode == 0
+        assert done("show", part).returncode == 0
+        assert done("report", part).returncode == 0
+    none = done("status", "xyz")
+    assert none.returncode == 2
+    assert f"there are: {row['run']}" in none.stderr
+
+
+def test_an_item_is_found_by_its_number_its_code_or_a_part_of_its_fingerprint(done):
+    items = done.json("show")
+    item = next(each for each in items if each["number"] == 2)
+    whole = done("show", "last", "2").stdout
+    for name in ("#2", "F002", "f2", item["fingerprint"], item["fingerprint"][-8:]):
+        assert done("show", "last", name).stdout == whole, name
+    none = done("show", "last", "zzzz")
+    assert (none.returncode, "has no item zzzz" in none.stderr) == (2, True)
+    assert "its items are 1 to" in none.stderr
 
 
 def test_items_are_shown_by_severity_file_and_line_and_no_line_ends_in_spaces(done):

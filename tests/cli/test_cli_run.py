@@ -117,7 +117,7 @@ def test_a_review_that_finds_nothing_is_clean(repo, make_punchlist):
     repo.commit({"fine.py": '"""Fine."""\n'})
     ran = make_punchlist(repo.root)("review", "--all")
     assert ran.returncode == 0, ran.stdout
-    assert "clean: nothing was found" in ran.stdout
+    assert ran.stdout.splitlines()[-1] == "Clean: no problems found."
 
 
 def test_where_no_analyzer_looks_at_the_files_that_is_said(repo, make_punchlist):
@@ -126,13 +126,6 @@ def test_where_no_analyzer_looks_at_the_files_that_is_said(repo, make_punchlist)
     assert ran.returncode == 3, ran.stdout
     assert "no analyzer here looks at these files" in ran.stdout
     assert "shellcheck looks at shell scripts" in ran.stdout
-
-
-def test_a_review_shows_ten_items_and_says_where_the_others_are(repo, make_punchlist):
-    repo.commit({"many.py": "".join(f"import module{number}\n" for number in range(15))})
-    ran = make_punchlist(repo.root)("review", "--all")
-    assert ran.stdout.count("F401") == 10
-    assert "and 5 more: punchlist show" in ran.stdout
 
 
 def test_fix_wants_something_to_fix(punchlist):

@@ -69,7 +69,7 @@ class Session:
         return load_settings(None, self.flags)
 
     def find(self, run_id: str) -> str:
-        """Return the whole id of a run of this repository, from its beginning or "last"."""
+        """Return the whole id of a run of this repository, from a part of it or "last"."""
         return self.store.find_run(run_id, self.repository if self.checkout else "")
 
     def load(self, run_id: str) -> Run:

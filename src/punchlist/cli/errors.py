@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -35,7 +36,7 @@ CODES: dict[type[PunchlistError], Exit] = {
     TooManyRuns: Exit.RUNNING,
     ToolError: Exit.INCOMPLETE,
 }
-_MACHINE = frozenset({"--json", "--events"})
+_MACHINE = frozenset({"--json", "--events", "--format=json"})
 
 
 def run_command(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
@@ -61,7 +62,12 @@ def run_command(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
     except Exception as error:  # noqa: BLE001 - a fault in punchlist: a log, and its own code
         message = f"punchlist itself failed: {type(error).__name__}: {error}"
         hint, code, run = _write_crash(error, arguments), Exit.CRASHED, ""
-    return _report_error(message, hint, code, machine=not _MACHINE.isdisjoint(arguments), run=run)
+    return _report_error(message, hint, code, machine=_wants_json(arguments), run=run)
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    chosen = ("--format", "json") in pairwise(arguments)
+    return chosen or not _MACHINE.isdisjoint(arguments)
 
 
 def _repair_streams() -> None:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
@@ -35,10 +36,17 @@ class OutputMode(Struct, frozen=True):
     """In the terminal view, and the result afterwards."""
     check: bool = False
     """The exit code is not 0 while the code under review lacks the fixes."""
+    form: str = ""
+    """The report for another program that stdout gets alone: one of FORMS but text and json."""
+    statistics: bool = False
+    """Count by rule in the place of the problems."""
 
     @property
     def machine(self) -> bool:
-        return self.json or self.events
+        return self.json or self.events or bool(self.form)
+
+
+FORMS = ("text", "json", "sarif", "github", "gitlab", "rdjson", "junit")
 
 
 json_option = flag("--json", "json_", help="One JSON document on stdout, also for an error.")
@@ -55,9 +63,7 @@ def check_run_id(context: click.Context, _: click.Parameter, named: str) -> str:
             f'"{named}" is no run; an item comes after its run',
             hint=f"{context.command_path} last {named}",
         )
-    raise UsageError(
-        f'"{named}" is no run', hint='"last", or the beginning of an id: punchlist list'
-    )
+    raise UsageError(f'"{named}" is no run', hint='"last", or a part of an id: punchlist list')
 
 
 run_argument = click.argument(
@@ -88,6 +94,14 @@ output_options = combine_options(
     json_option,
     flag("--events", help="JSON lines on stdout: each entry of the ledger as it happens."),
     flag("-q", "--quiet", help="No progress; only what came of it."),
+)
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    default="text",
+    show_default=True,
+    help="What stdout gets: text, or a document for another program; progress is on stderr.",
 )
 watch_option = flag(
     "--watch", help="Follow and steer it in the terminal view, as `punchlist watch` does."
@@ -203,14 +217,36 @@ workflow_option = combine_options(
 def parse_output(chosen: Mapping[str, Any]) -> OutputMode:
     if chosen.get("json_") and chosen.get("events"):
         raise UsageError("--json and --events exclude each other", hint="choose one of them")
-    names = ("json_", "events", "quiet", "verbose", "watch", "check")
-    output = OutputMode(*(bool(chosen.get(name)) for name in names))
+    flags = OutputMode(
+        json=bool(chosen.get("json_")),
+        events=bool(chosen.get("events")),
+        quiet=bool(chosen.get("quiet")),
+        verbose=bool(chosen.get("verbose")),
+        watch=bool(chosen.get("watch")),
+        check=bool(chosen.get("check")),
+    )
+    output = _choose_form(flags, chosen)
     if output.watch and (output.machine or output.quiet):
         raise UsageError(
             "--watch needs a terminal that shows the run",
-            hint="leave out --json, --events and --quiet, or --watch",
+            hint="leave out --json, --events, --format and --quiet, or --watch",
         )
     return output
+
+
+def _choose_form(output: OutputMode, chosen: Mapping[str, Any]) -> OutputMode:
+    """Return the mode with --format and --statistics. Raise UsageError if they exclude others."""
+    form, statistics = chosen.get("form", "text"), bool(chosen.get("statistics"))
+    if form not in ("text", "json") and (output.machine or statistics or chosen.get("dry_run")):
+        others = {"--json": output.json, "--events": output.events, "--statistics": statistics}
+        other = next((name for name, given in others.items() if given), "--dry-run")
+        raise UsageError(f"--format {form} and {other} exclude each other", hint="choose one")
+    return replace(
+        output,
+        json=output.json or form == "json",
+        form="" if form in ("text", "json") else form,
+        statistics=statistics,
+    )
 
 
 def make_request(chosen: Mapping[str, Any]) -> Request:

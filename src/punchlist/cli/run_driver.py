@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from punchlist.app.after.reports import render_format
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.session import Session
@@ -20,11 +21,13 @@ from punchlist.cli.show.json import exit_code, make_document
 from punchlist.cli.show.plan import count_files, plan_document, plan_text
 from punchlist.cli.show.progress import ProgressView, open_view
 from punchlist.cli.show.question import ask_choice, ask_questions
+from punchlist.cli.show.review import count_document, render_review
 from punchlist.cli.show.summary import render_stop, render_summary
 from punchlist.cli.show.words import format_check, format_code
-from punchlist.cli.terminal import is_interactive, note, print_json, print_result, say
+from punchlist.cli.terminal import is_interactive, note, print_bytes, print_json, print_result, say
 from punchlist.cli.tui_launch import check_terminal, open_backend
 from punchlist.model.ledger.run import Run
+from punchlist.views.run_state import is_review
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -132,9 +135,14 @@ def show_result(run: Run, output: OutputMode, tell: Tell = render_summary) -> Ex
     """Show the run in the chosen output mode; return the exit code."""
     halfway = run.interrupted and not run.ended
     if output.json:
-        print_json(make_document(run, check=output.check))
+        print_json(
+            count_document(run) if output.statistics else make_document(run, check=output.check)
+        )
+    elif output.form:
+        print_bytes([render_format(run, output.form)])
     elif not output.events and not halfway:
-        say(*tell(run))
+        review = tell is render_summary and run.ended and is_review(run)
+        say(*(render_review(run, statistics=output.statistics) if review else tell(run)))
     if halfway:
         note(*render_stop(run))
     return exit_code(run, check=output.check)

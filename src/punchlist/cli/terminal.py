@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,10 @@ class Unread(Exception):
 def _get_console(stream: str) -> "Console":
     from rich.console import Console
 
-    console = Console(stderr=stream == "stderr", highlight=False, markup=False, emoji=False)
+    make = partial(Console, stderr=stream == "stderr", highlight=False, markup=False, emoji=False)
+    console = make()
+    if console.no_color:  # NO_COLOR: rich itself would still print bold and dim
+        console = make(color_system=None)
     if not console.is_terminal:
         console.width = max(console.width, _PIPED_WIDTH)
     return console
@@ -61,14 +64,19 @@ def say(*parts: "RenderableType") -> None:
     console = stdout_console()
     if console.is_terminal:
         for part in parts:
-            console.print(part)
+            console.print(part, soft_wrap=_is_line(part))
         return
     with console.capture() as captured:
         for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str))
+            console.print(part, soft_wrap=isinstance(part, str) or _is_line(part))
     # Without the padding of columns, which is for the eye.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
     sys.stdout.flush()
+
+
+def _is_line(part: "RenderableType") -> bool:
+    """Return whether a text is one line for programs, too, which only the terminal may wrap."""
+    return bool(getattr(part, "no_wrap", None))
 
 
 def note(*parts: "RenderableType") -> None:

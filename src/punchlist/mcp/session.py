@@ -15,10 +15,12 @@ from punchlist.app.start.request import Request
 from punchlist.app.workspace import Workspace
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import match_run
 from punchlist.ports.agent import OUTSIDE
 from punchlist.views.run_state import State, find_state
 
 _LOOK = 0.3
+_CANDIDATES = 8
 _STOPPING = 10.0
 """Seconds that a request waits for another process to stop a run."""
 
@@ -62,16 +64,17 @@ class McpSession(Workspace[RunDriver]):
         raise UsageError(what, hint=f'give "repository": one of {known}')
 
     def find_run(self, name: str) -> Run:
-        """Return the run of that id or prefix, or the "last"; raise UsageError if there is none."""
+        """Return the run whose id has that part, or the "last"; raise UsageError if none has."""
         known = [row.id for row in self.rows_of(self.repositories)]
         if not known:
             raise UsageError("nothing has been run here yet", hint="start_run starts a run")
         if name == "last":
             return self.load(known[0])
-        found = [name] if name in known else [run for run in known if run.startswith(name)]
+        found = match_run(name, known)
         if len(found) != 1:
-            what = f"{len(found)} runs begin with" if found else "there is no run"
-            raise UsageError(f'{what} "{name}"', hint="list_runs lists them")
+            several = f"{len(found)} runs have it in their id: {', '.join(found[:_CANDIDATES])}"
+            what = f'"{name}": {several}' if found else f'there is no run "{name}"'
+            raise UsageError(what, hint="list_runs lists them")
         return self.load(found[0])
 
     def repository_of(self, run: Run) -> RepositoryEntry:

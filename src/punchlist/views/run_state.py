@@ -34,6 +34,12 @@ OUTCOME_WORDS = {
     RunOutcome.INCOMPLETE: ("incomplete", "not everything could be reviewed or done"),
 }
 """By outcome: the word for it, and what it means."""
+_REVIEW = "review"
+
+
+def is_review(run: Run) -> bool:
+    """Return whether the run only reviews: its workflow fixes, files and checks nothing."""
+    return run.started.workflow_name == _REVIEW
 
 
 def find_state(run: Run | RunRow, *, driven: bool) -> State:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from punchlist.model.finding.languages import ANALYZED_BY
+from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.proof import TESTED, ProofClass, has_test
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import ACCEPT, PROOF_WORDS
+from punchlist.views.run_state import is_review
 from punchlist.views.words import NO_ROUNDS
 
 _RAW = 200
@@ -114,6 +116,8 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     there = {number: item for number, item in run.items.items() if not item.made}
     tally = count_statuses(there)
     fixed, total = tally[Status.FIXED], sum(tally.values())
+    if is_review(run):
+        return _describe_review(run, tally)
     if fixed == total:
         all_ = "The one item is" if fixed == 1 else f"All {fixed:,} items are"
         return f"{all_} fixed{seen or ', each with a proof'}.{_describe_made(numbers)}"
@@ -123,6 +127,16 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     rest = [(tally[Status.FILED], "filed"), (left, "left"), (tally[Status.DISMISSED], "dismissed")]
     parts = [done, *(f"{count:,} {word}" for count, word in rest if count)]
     return f"{', '.join(parts)}.{_describe_made(numbers)}"
+
+
+def _describe_review(run: Run, tally: dict[Status, int]) -> str:
+    """Return how much a review found, and how bad it is."""
+    left = [item for item in run.in_scope if item.status is not Status.DISMISSED]
+    by_severity = Counter(item.severity for item in left)
+    bad = ", ".join(f"{by_severity[each]:,} {each}" for each in Severity if by_severity[each])
+    found = f"{pluralize(len(left), 'item')} found: {bad}" if left else "Nothing is left"
+    dismissed = f"; {tally[Status.DISMISSED]:,} dismissed" if tally[Status.DISMISSED] else ""
+    return f"{found}{dismissed}."
 
 
 def _describe_decision(run: Run) -> str:
@@ -211,9 +225,9 @@ def _weak_sandboxes(run: Run) -> Iterator[Gap]:
 def find_gaps(run: Run) -> Iterator[Gap]:
     """Yield what was not checked, worst first."""
     yield from broken_checks(run)
-    yield from _silent_reviewers(run)
-    yield from _unseen_files(run)
-    yield from _overlooked_files(run)
+    yield from silent_reviewers(run)
+    yield from unseen_files(run)
+    yield from overlooked_files(run)
     yield from _absent_agents(run)
     yield from _idle_checks(run)
     yield from _self_reviews(run)
@@ -223,7 +237,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     for agent, why in run.checks.absent_judges.items():
         what = f"{agent} was to judge fixes and gave no verdict: the other proofs decided"
         yield Gap("reviewer", what, why)
-    yield from _reached_limits(run)
+    yield from reached_limits(run)
     yield from _weak_sandboxes(run)
     if run.interrupted:
         yield Gap("stop", "The run was interrupted", f"`punchlist resume {run.id}` goes on")
@@ -269,7 +283,7 @@ def _refused_tries(run: Run) -> Iterator[Gap]:
         yield Gap("network", what, f"{named}{more}")
 
 
-def _reached_limits(run: Run) -> Iterator[Gap]:
+def reached_limits(run: Run) -> Iterator[Gap]:
     if run.started.rounds == 0:
         yield Gap("limit", NO_ROUNDS)
     if run.halted:
@@ -285,7 +299,7 @@ def _unfiled_items(run: Run) -> Iterator[Gap]:
         yield Gap("filing", f"Item {name} of an earlier run could not be filed", why)
 
 
-def _silent_reviewers(run: Run) -> Iterator[Gap]:
+def silent_reviewers(run: Run) -> Iterator[Gap]:
     reviews = run.reviewing.reviews
     for review in reviews.values():
         if review.failed:
@@ -304,7 +318,7 @@ def _skipped_reviewers(run: Run) -> Iterator[Gap]:
         yield Gap("reviewer", what, why)
 
 
-def _overlooked_files(run: Run) -> Iterator[Gap]:
+def overlooked_files(run: Run) -> Iterator[Gap]:
     files = run.overlooked
     if files:
         what = f"No agent looked at {pluralize(len(files), 'file')} of the change"
@@ -328,7 +342,7 @@ def _self_reviews(run: Run) -> Iterator[Gap]:
         yield Gap("reviewer", what, "name a second agent, for example --agent claude --agent codex")
 
 
-def _unseen_files(run: Run) -> Iterator[Gap]:
+def unseen_files(run: Run) -> Iterator[Gap]:
     for each in run.reviewing.unseen:
         files = pluralize(each.count, f"{each.language} file")
         named = ", ".join(each.paths[:_NAMED]) + (", ..." if each.count > _NAMED else "")
@@ -346,21 +360,44 @@ def _unseen_files(run: Run) -> Iterator[Gap]:
         yield Gap("scope", f"{files} left out of the review", why)
 
 
-def broken_checks(run: Run) -> Iterator[Gap]:
-    """Yield the checks that could not judge, each with its cause and what the user can do."""
+class BrokenCheck(Struct, frozen=True):
+    """A check that could not judge: in one line each what, the cause, and what the user can do."""
+
+    what: str
+    cause: str
+    remedy: str
+
+
+def find_broken(run: Run) -> Iterator[BrokenCheck]:
+    """Yield the checks that could not judge, or not wholly."""
     for name, seen in run.checks.baselines.items():
-        remedy = f". To repair it: {seen.remedy}" if seen.remedy else ""
         if seen.unusable:
-            yield Gap("check", f"{name} could not judge", f"{seen.unusable}{remedy}")
+            yield BrokenCheck(f"{name} could not judge", seen.unusable, seen.remedy)
         elif seen.unloaded:
             files = pluralize(len(seen.unloaded), "test file")
             named = ", ".join(seen.unloaded[:3]) + (", ..." if len(seen.unloaded) > 3 else "")
             cause = f"{named}: {seen.cause}" if seen.cause else named
-            yield Gap("check", f"{name} could not load {files}", f"{cause}{remedy}")
+            yield BrokenCheck(f"{name} could not load {files}", cause, seen.remedy)
         elif seen.cause:
             tests = pluralize(seen.failed, "test")
             what = f"A package is missing for {name}, and {tests} failed before any fix"
-            yield Gap("check", what, f"{seen.cause}{remedy}")
+            yield BrokenCheck(what, seen.cause, seen.remedy)
+
+
+def broken_checks(run: Run) -> Iterator[Gap]:
+    for each in find_broken(run):
+        remedy = f". To repair it: {each.remedy}" if each.remedy else ""
+        yield Gap("check", each.what, f"{each.cause}{remedy}")
+
+
+def shorten_reason(run: Run, why: str) -> str:
+    """Return a reason in which a check that could not judge is named without its cause, where
+    that is shown elsewhere.
+    """
+    for name, seen in run.checks.baselines.items():
+        if seen.unusable:
+            why = why.replace(f"{name}: {seen.unusable}", f"{name} could not judge")
+    return why
 
 
 def _unmeasured_lines(run: Run) -> Iterator[Gap]:
@@ -398,7 +435,7 @@ def _idle_checks(run: Run) -> Iterator[Gap]:
         yield Gap("check", what, run.checks.unverified)
     for check in run.started.checks:
         known = run.checks.find_baseline(check.name)
-        idle = check.is_gate and not run.landing.landed
+        idle = is_review(run) or (check.is_gate and not run.landing.landed)
         if known is None and not run.checks.unverified and not idle:
             why = "" if run.landing.landed else "there was no fix for it to judge"
             yield Gap("check", f"{check.name} was not run", why)

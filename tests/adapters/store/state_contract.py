@@ -162,15 +162,18 @@ def test_runs_are_listed_newest_first_with_their_last_event(store):
     assert [row.id for row in store.runs("/repo/a")] == ["old"]
 
 
-def test_a_run_is_found_by_a_unique_prefix_or_as_the_last(store):
+def test_a_run_is_found_by_any_unique_part_of_its_id_or_as_the_last(store):
     for at, run in enumerate(["abc1", "abd2", "abd22"]):
         store.append(run, "0", "a", started(), at)
-    assert store.find_run("abc") == "abc1"
+    for part in ("abc", "c1", "C1", "punchlist/abc1", " bc1"):
+        assert store.find_run(part) == "abc1"
     assert store.find_run("last") == "abd22"
     assert store.find_run("abd2") == "abd2", "a whole id is not ambiguous"
-    with pytest.raises(UsageError, match=r"2 runs begin with .abd.: abd22, abd2"):
-        store.find_run("abd")
-    with pytest.raises(UsageError, match=r"no run begins with .x."):
+    with pytest.raises(UsageError, match=r"2 runs have .bd. in their id: abd22, abd2$"):
+        store.find_run("bd")
+    with pytest.raises(
+        UsageError, match=r"no run has .x. in its id; there are: abd22, abd2, abc1$"
+    ):
         store.find_run("x")
     with pytest.raises(UsageError, match="no run is recorded for /elsewhere"):
         store.find_run("abc", "/elsewhere")

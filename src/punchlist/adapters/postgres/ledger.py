@@ -173,14 +173,14 @@ class PostgresStore:
         lines = self._database.fetch(_COURSE, (row.id,))
         return fold_course(row, (line for (line,) in lines))
 
-    def find_run(self, prefix: str, repository: str = "") -> str:
-        """Return the run whose id has this prefix, or the newest for "last"; raises UsageError."""
+    def find_run(self, part: str, repository: str = "") -> str:
+        """Return the run whose id has this part, or the newest for "last"; raises UsageError."""
         rows = self._database.fetch(
             "SELECT id FROM runs WHERE %(repository)s IN ('', repository)"
             " ORDER BY started_at DESC, id DESC",
             {"repository": encode(repository)},
         )
-        return choose_run([run for (run,) in rows], prefix, repository)
+        return choose_run([run for (run,) in rows], part, repository)
 
     def get(self, key: str) -> bytes | None:
         rows = self._database.fetch("SELECT value FROM cache WHERE key = %s", (encode(key),))

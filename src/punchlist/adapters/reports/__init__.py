@@ -6,7 +6,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from punchlist.adapters.reports import fix_report as cycles
-from punchlist.adapters.reports import html, junit, markdown, sarif
+from punchlist.adapters.reports import github, gitlab, html, junit, markdown, rdjson, sarif
 from punchlist.adapters.reports import json as document
 from punchlist.adapters.reports.redact import redact_run
 from punchlist.model.ledger.run import Run
@@ -38,8 +38,15 @@ _CYCLES = (
     ReportFormat("cycles.md", "cycles.md", _MD, "Cycles", cycles.render_markdown),
     ReportFormat("cycles.json", "cycles.json", _JSON, "Cycles, JSON", cycles.render_json),
 )
+_ON_DEMAND = (
+    ReportFormat("github", "report.github", "text/plain", "GitHub annotations", github.render),
+    ReportFormat("gitlab", "report.gitlab", _JSON, "GitLab code quality", gitlab.render),
+    ReportFormat("rdjson", "report.rdjson", _JSON, "reviewdog", rdjson.render),
+)
 REPORTS = {report.file: report for report in _ALWAYS}
 OCCASIONAL = {report.file: report for report in _CYCLES}
 """Empty, and not written, for a run without agents."""
+ON_DEMAND = {report.file: report for report in _ON_DEMAND}
+"""For the services of others; rendered when they are asked for, and not written."""
 WRITTEN = ChainMap(OCCASIONAL, REPORTS)
 """What is written at the end of a run: REPORTS first."""

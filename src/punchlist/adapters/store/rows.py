@@ -9,7 +9,7 @@ from punchlist.errors import LedgerBroken, UsageError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import Entry
 from punchlist.model.ledger.fold import fold_entries
-from punchlist.model.ledger.run_row import RunRow
+from punchlist.model.ledger.run_row import RunRow, match_run
 
 _CANDIDATES = 10
 
@@ -28,20 +28,21 @@ def fold_course(row: RunRow, lines: Iterable[bytes]) -> RunRow:
     return replace(row, waits=run.waits, paused=run.paused)
 
 
-def choose_run(ids: Sequence[str], prefix: str, repository: str) -> str:
-    """Return the id that begins so, or the first for "last"; raise UsageError."""
+def choose_run(ids: Sequence[str], part: str, repository: str) -> str:
+    """Return the id that has this part, or the first for "last"; raise UsageError."""
     if not ids:
         where = f"for {repository}" if repository else "yet"
         raise UsageError(f"no run is recorded {where}", hint="punchlist run")
-    if prefix == "last":
+    if part == "last":
         return ids[0]
-    found = [run for run in ids if prefix and run.startswith(prefix)]
-    if prefix in ids or len(found) == 1:
-        return prefix if prefix in ids else found[0]
+    found = match_run(part, ids)
+    if len(found) == 1:
+        return found[0]
     listed = ", ".join((found or ids)[:_CANDIDATES])
-    problem = f'no run begins with "{prefix}"; there are: {listed}'
+    more = ", ..." if len(found or ids) > _CANDIDATES else ""
+    problem = f'no run has "{part}" in its id; there are: {listed}{more}'
     hint = 'punchlist list, or "last" for the newest'
     if found:
-        problem = f'{len(found)} runs begin with "{prefix}": {listed}'
+        problem = f'{len(found)} runs have "{part}" in their id: {listed}{more}'
         hint = "give more of the id"
     raise UsageError(problem, hint=hint)

@@ -151,10 +151,10 @@ class SqliteStore:
         lines = self._fetch_rows(_COURSE, (row.id,))
         return fold_course(row, (line for (line,) in lines))
 
-    def find_run(self, prefix: str, repository: str = "") -> str:
-        """Return the run whose id has this prefix, or the newest for "last"; raises UsageError."""
+    def find_run(self, part: str, repository: str = "") -> str:
+        """Return the run whose id has this part, or the newest for "last"; raises UsageError."""
         ids: list[str] = [run for (run,) in self._fetch_rows(_IDS, (repository,))]
-        return choose_run(ids, prefix, repository)
+        return choose_run(ids, part, repository)
 
     def get(self, key: str) -> bytes | None:
         rows = self._fetch_rows("SELECT value FROM cache WHERE key = ?", (key,))

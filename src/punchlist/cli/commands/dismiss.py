@@ -11,9 +11,11 @@ from punchlist.cli.session import login_name, run_session
 from punchlist.cli.terminal import show_done
 from punchlist.errors import UsageError
 from punchlist.model.ledger.earlier_runs import Dismissal
+from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
+from punchlist.views.item_list import find_item
 
-_NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = re.compile(r"(\d+)-(\d+)")
 _FEW = 10
 
 
@@ -47,12 +49,13 @@ def command(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Say that items need no work; later runs remember it, and list them as dismissed.
 
-    RUN may be "last". ITEM is a number, or a range of them: 3-20 means those of them that are not
-    fixed.
+    RUN may be "last". ITEM is a number, a part of an id, or a range of numbers: 3-20 means those of
+    them that are not fixed.
     """
-    chosen = _parse_selection(items, rules, paths)
+    _require_items(items, rules, paths)
 
     async def work(session: Session) -> None:
+        chosen = _parse_selection(session.load(run_id) if items else None, items, rules, paths)
         saying = Dismissal(by or await session.who() or login_name(), why, "")
         run, numbers = dismiss_items(session, run_id, chosen, saying, undo=undo)
         which = f"{pluralize(len(numbers), 'item')} of run {run.id}"
@@ -64,28 +67,22 @@ def command(  # noqa: PLR0913 - one parameter per option
     run_session(work)
 
 
-def _parse_selection(
-    items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ...]
-) -> ItemSelection:
-    if not (items or rules or paths):
+def _require_items(*given: tuple[str, ...]) -> None:
+    if not any(given):
         raise UsageError(
             "which items?",
             hint="give numbers or a range (3-20), or --rule or --path; punchlist show lists them",
         )
-    spans = {item: _parse_range(item) for item in items}
+
+
+def _parse_selection(
+    run: Run | None, items: tuple[str, ...], rules: tuple[str, ...], paths: tuple[str, ...]
+) -> ItemSelection:
+    spans = {item: _RANGE.fullmatch(item) for item in items}
+    single = [item for item, found in spans.items() if not found]
     return ItemSelection(
-        numbers=tuple(spans[item].start for item in items if "-" not in item),
-        ranges=tuple(spans[item] for item in items if "-" in item),
+        numbers=tuple(find_item(run, item) for item in single if run is not None),
+        ranges=tuple(range(int(found[1]), int(found[2]) + 1) for found in spans.values() if found),
         rules=rules,
         paths=paths,
     )
-
-
-def _parse_range(item: str) -> range:
-    found = _NUMBERS.fullmatch(item)
-    if found is None:
-        raise UsageError(
-            f'"{item}" is neither a number nor a range of them',
-            hint="like this: punchlist dismiss last 3 7-20",
-        )
-    return range(int(found[1]), int(found[2] or found[1]) + 1)

@@ -14,6 +14,7 @@ from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import start_and_show
 from punchlist.cli.session import run_session
 from punchlist.errors import UsageError
+from punchlist.views.item_list import find_item
 
 
 @click.command()
@@ -29,8 +30,7 @@ from punchlist.errors import UsageError
 @options.repeatable(
     "--item",
     "items",
-    metavar="NUMBER",
-    type=int,
+    metavar="ITEM",
     help="Of --from only this item, and nothing is reviewed; may be given several times.",
 )
 @options.workflow_option
@@ -38,6 +38,7 @@ from punchlist.errors import UsageError
 @options.agent_options
 @options.check_option
 @options.commits_option
+@options.format_option
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """The loop, over findings that are already there: files (--findings), or the items of an
@@ -58,7 +59,7 @@ def command(**chosen: Any) -> Exit:
     if chosen["items"] and (not chosen["earlier"] or request.findings):
         raise UsageError(
             "--item chooses items of one earlier run",
-            hint="punchlist fix --from RUN --item NUMBER, without --findings",
+            hint="punchlist fix --from RUN --item ITEM, without --findings",
         )
 
     async def work(session: Session) -> Exit:
@@ -72,13 +73,12 @@ def command(**chosen: Any) -> Exit:
 
 
 def _choose_items(
-    session: Session, request: Request, earlier: str, numbers: Sequence[int]
+    session: Session, request: Request, earlier: str, named: Sequence[str]
 ) -> Request:
     """Return the request to work on these items of the earlier run, and on nothing else."""
     run = session.load(earlier)
+    numbers = [find_item(run, each) for each in named]
     for number in numbers:
-        if number not in run.items:
-            raise UsageError(f"run {run.id} has no item {number}", hint=f"punchlist show {run.id}")
         if run.items[number].status in SETTLED:
             what = f"item {number} of run {run.id} is {run.items[number].status} already"
             raise UsageError(what, hint="leave it out")

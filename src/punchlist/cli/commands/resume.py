@@ -22,8 +22,8 @@ from punchlist.cli.terminal import say
 def command(run_id: str, **chosen: Any) -> Exit:
     """Go on with a run that was stopped or killed: nothing that was recorded is done again.
 
-    Scope, settings and workflow are those the run was started with. RUN may be the beginning of an
-    id; without it, the last run of this repository.
+    Scope, settings and workflow are those the run was started with. RUN may be any part of an id
+    that no other has; without it, the last run of this repository.
     """
     output = options.parse_output(chosen)
 

@@ -15,12 +15,14 @@ from punchlist.cli.session import run_session
 @options.scope_options
 @options.findings_option
 @options.agent_options
+@options.format_option
+@options.flag("--statistics", help="Count the problems by rule, in the place of listing them.")
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """Review and list; fix nothing, file nothing, run no checks.
 
-    The same as `punchlist run --workflow review --no-checks`. `punchlist fix --from RUN` takes it
-    from there.
+    Each problem is a line `file:line:col: RULE message`; [*] says that a tool can fix it, which
+    `punchlist fix --from RUN` does. The same as `punchlist run --workflow review --no-checks`.
     """
     output = options.parse_output(chosen)
     request = replace(options.make_request(chosen), workflow="review")

@@ -18,6 +18,7 @@ from punchlist.cli.session import run_session
 @options.agent_options
 @options.check_option
 @options.commits_option
+@options.format_option
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """Review, fix, prove, file: the whole loop.

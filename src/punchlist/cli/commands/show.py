@@ -8,16 +8,16 @@ from punchlist.cli.session import with_session
 from punchlist.cli.show.item import render_item
 from punchlist.cli.show.tables import items_table
 from punchlist.cli.terminal import print_json, say
-from punchlist.errors import UsageError
 from punchlist.model.item.item import Status, reading_order
 from punchlist.model.ledger.run import Run
+from punchlist.views.item_list import find_item
 from punchlist.views.item_words import find_notes
 from punchlist.views.report_document import make_report
 
 
 @click.command()
 @options.run_argument
-@click.argument("item", required=False, type=int)
+@click.argument("item", required=False)
 @options.repeatable(
     "--status",
     "statuses",
@@ -30,7 +30,7 @@ from punchlist.views.report_document import make_report
 async def command(  # noqa: PLR0913 - one parameter per option
     session: Session,
     run_id: str,
-    item: int | None,
+    item: str | None,
     statuses: tuple[str, ...],
     *,
     no_diff: bool,
@@ -38,22 +38,20 @@ async def command(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """The items of a run, or one with its history, proof and diff.
 
-    `punchlist show last 7` is item 7 of the last run.
+    `punchlist show last 7` is item 7 of the last run. RUN and ITEM may be any part of an id that no
+    other has.
     """
     run = session.load(run_id)
     if item is None:
         _list_items(run, statuses, json=json_)
         return
-    if item not in run.items:
-        last = max(run.items, default=0)
-        hint = f"its items are 1 to {last}" if last else "it has none"
-        raise UsageError(f"run {run.id} has no item {item}", hint=hint)
+    number = find_item(run, item)
     if json_:
-        print_json(next(part for part in make_report(run).items if part.number == item))
+        print_json(next(part for part in make_report(run).items if part.number == number))
     else:
-        diff = None if no_diff else run.by_item.diffs.get(item)
-        notes = find_notes(run, run.items[item])
-        say(*render_item(run.items[item], diff, run.landing.landed, notes=notes))
+        diff = None if no_diff else run.by_item.diffs.get(number)
+        notes = find_notes(run, run.items[number])
+        say(*render_item(run.items[number], diff, run.landing.landed, notes=notes))
 
 
 def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> None:
@@ -63,6 +61,6 @@ def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> None:
         numbers = {item.number for item in items}
         print_json([part for part in make_report(run).items if part.number in numbers])
     elif items:
-        say(items_table(items))
+        say(items_table(run, items))
     else:
         say(f"Run {run.id} has no such item." if statuses else f"Run {run.id} has no items.")

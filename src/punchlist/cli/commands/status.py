@@ -7,8 +7,10 @@ from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import with_session
 from punchlist.cli.show.json import make_document
+from punchlist.cli.show.review import render_review
 from punchlist.cli.show.summary import render_summary
 from punchlist.cli.terminal import print_bytes, print_json, say
+from punchlist.views.run_state import is_review
 
 
 @click.command()
@@ -29,4 +31,5 @@ async def command(session: Session, run_id: str, json_: bool, events: bool) -> N
     if json_:
         print_json(make_document(run, driven=driven, standing=standing))
     else:
-        say(*render_summary(run, driven=driven, standing=standing))
+        review = render_review(run) if run.ended and is_review(run) else None
+        say(*(review or render_summary(run, driven=driven, standing=standing)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from punchlist.cli.show.layout import indent_text, render_bullets, render_heading
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
-from punchlist.views.summary import broken_checks, find_gaps
+from punchlist.views.summary import broken_checks, find_gaps, shorten_reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,12 +25,13 @@ _OWN = "a tool of your own (analyzers.custom) looks at anything"
 
 
 def render_caveats(run: Run) -> "Iterator[RenderableType]":
-    unchecked, notes = [*_suggest_analyzers(run)], [*_list_flags(run)]
+    unchecked, notes = [*suggest_analyzers(run)], [*_list_flags(run)]
     above = set(broken_checks(run))  # these stand under the headline
     for gap in find_gaps(run):
         if gap.about != "flag" and gap not in above:
             lines = notes if gap.about in _NOTES else unchecked
-            lines.append(f"{gap.what}: {gap.why}" if gap.why else gap.what)
+            why = shorten_reason(run, gap.why)
+            lines.append(f"{gap.what}: {why}" if why else gap.what)
     yield from _render_section("Not checked", unchecked, run)
     yield from _render_section("Note", notes, run)
 
@@ -45,7 +46,7 @@ def _render_section(title: str, lines: list[str], run: Run) -> "Iterator[Rendera
         yield indent_text(f"{more}: punchlist status {run.id} --json", "dim")
 
 
-def _suggest_analyzers(run: Run) -> Iterator[str]:
+def suggest_analyzers(run: Run) -> Iterator[str]:
     """Yield which analyzers would look at the files that all here skipped."""
     reviews = run.reviewing.reviews
     if reviews and all(review.skipped for review in reviews.values()):

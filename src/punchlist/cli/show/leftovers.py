@@ -9,6 +9,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
 from punchlist.views.item_words import ACCEPTED, NO_FIX, unfixed_reason
+from punchlist.views.summary import shorten_reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,7 +30,7 @@ def render_unresolved(run: Run) -> "Iterator[RenderableType]":
     for title, items in ((heading, unfixed), ("Accepted, and not fixed", accepted)):
         if items:
             yield render_heading(title)
-            yield render_items(items[:_TOP])
+            yield render_items(run, items[:_TOP])
         if len(items) > _TOP:
             yield indent_text(f"and {len(items) - _TOP:,} more: punchlist show {run.id}", "dim")
 
@@ -39,25 +40,25 @@ def _is_accepted(item: Item) -> bool:
     return item.attempts[-1].why.startswith(ACCEPTED)
 
 
-def render_items(items: Sequence[Item]) -> "Table":
+def render_items(run: Run, items: Sequence[Item]) -> "Table":
     """Render a line and a reason for each item; a repeated reason is not shown again."""
     from rich.text import Text
 
     table = make_grid()
     widths = (len(format_place(item.lead)) for item in items)
     width = max((width for width in widths if width <= _WIDEST_PLACE), default=0)
-    last = ""
+    first: dict[str, int] = {}
     for item in items:
         severity = (f"{item.severity:<8} ", SEVERITIES[item.severity])
         place = (f"{format_place(item.lead):<{width}}", "cyan")
         text = Text.assemble(place, f"  {format_headline(item.lead)}")
-        why = one_line(unfixed_reason(item))
+        why = one_line(shorten_reason(run, unfixed_reason(item)))
         if why == NO_FIX:
             text.append(f" ({why})", "dim")
         elif why:
-            text.append("\nas above" if why == last else f"\n{why}", "dim")
+            said = first.setdefault(why, item.number)
+            text.append(f"\n{why}" if said == item.number else f"\nas item {said}", "dim")
         table.add_row(Text.assemble((f"  {item.number:>5}  ", "bold"), severity), text)
-        last = why
     return table
 
 

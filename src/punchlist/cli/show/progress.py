@@ -15,6 +15,7 @@ from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.timeline import Tone, make_moment
 from punchlist.views import words
+from punchlist.views.summary import shorten_reason
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -157,7 +158,8 @@ def _format_event(entry: ev.Entry, run: Run) -> tuple[str, Tone] | None:
         return None
     if isinstance(entry.event, ev.Started):
         return f"{moment.verb:<11} run {run.id}; {_format_scope(entry.event)}", moment.tone
-    why = f" ({moment.why})" if moment.why else ""
+    reason = shorten_reason(run, moment.why)
+    why = f" ({reason})" if reason else ""
     return f"{moment.verb:<11} {one_line(moment.said + why)}", moment.tone
 
 
@@ -176,7 +178,7 @@ def open_view(output: OutputMode) -> Iterator[ProgressView]:
     if output.events:
         yield EventView()
     elif not live:
-        yield ProgressView() if output.quiet or output.machine else LineView()
+        yield ProgressView() if output.quiet or output.json else LineView()
     else:
         yield from _open_board()
 

@@ -14,8 +14,8 @@ from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
-from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state
-from punchlist.views.summary import Numbers, broken_checks, summarize_run
+from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state, is_review
+from punchlist.views.summary import BrokenCheck, Numbers, find_broken, summarize_run
 from punchlist.views.words import format_cost, format_dollars, format_duration, tokens
 
 if TYPE_CHECKING:
@@ -59,9 +59,16 @@ def _render_title(run: Run, *, driven: bool) -> "Text":
     name = (f"Run {run.id}", "bold")
     story = f" · {one_line(run.started.story.label)}" if run.started.story.id else ""
     about = f"{story} · {run.started.workflow_name} · {format_duration(run.active)} · "
-    broken = "".join(f"{gap.what}: {gap.why}\n" for gap in broken_checks(run))
+    broken = "".join(f"{line}\n" for each in find_broken(run) for line in _describe_broken(each))
     said = f"\n{summary.headline}\n"
     return Text.assemble("\n", name, about, (verdict, style), said, (broken, "bold yellow"))
+
+
+def _describe_broken(broken: BrokenCheck) -> Iterator[str]:
+    """Yield one line of cause and one of remedy."""
+    yield one_line(f"{broken.what}: {broken.cause}")
+    if broken.remedy:
+        yield one_line(f"  to repair it: {broken.remedy}")
 
 
 def _render_tally(run: Run) -> "Table":
@@ -74,7 +81,9 @@ def _render_tally(run: Run) -> "Table":
     numbers = summarize_run(run).numbers
     fixed = (item for item in run.find_items(Status.FIXED) if item.in_scope)
     table.add_row("  Found", f"{numbers.reported:,}", _format_found(run, numbers))
-    table.add_row("  Fixed", f"{numbers.fixed:,}", _join_counts(Counter(map(format_proofs, fixed))))
+    if not is_review(run):
+        proofs = _join_counts(Counter(map(format_proofs, fixed)))
+        table.add_row("  Fixed", f"{numbers.fixed:,}", proofs)
     for name, number, detail in (
         ("Filed", numbers.filed, _format_filed(run)),
         ("Dismissed", numbers.dismissed, ""),

@@ -8,8 +8,10 @@ from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
 from punchlist.cli.show.words import format_headline, format_place, one_line
 from punchlist.model.item.item import Item, Status
+from punchlist.model.ledger.run import Run
 from punchlist.views.item_words import format_proofs, unfixed_reason
 from punchlist.views.run_line import RunLine
+from punchlist.views.summary import shorten_reason
 from punchlist.views.words import format_age, format_duration
 
 if TYPE_CHECKING:
@@ -20,12 +22,13 @@ if TYPE_CHECKING:
     from punchlist.app.sandboxes import SandboxRow
 
 
-def items_table(items: Sequence[Item]) -> "Table":
+def items_table(run: Run, items: Sequence[Item]) -> "Table":
     from rich.text import Text
 
     table = make_table("Item", "Status", "Severity", "Where", "What")
     for item in items:
         why = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
+        why = shorten_reason(run, why)
         what = Text(format_headline(item.lead)).append(f"\n{one_line(why)}" if why else "", "dim")
         status = item.status.value if item.in_scope else f"{item.status} (outside)"
         table.add_row(

@@ -101,8 +101,7 @@ def suggest_remedy(cause: str, check: Check) -> str:
     python = find_python(check.command)
     if lacks_package(cause) and could_set_up(check):
         return (
-            "`punchlist setup` makes an environment outside your checkout with what the project's"
-            " files name; or install that into the Python that runs the tests, for example"
+            "`punchlist setup` makes an environment for it outside your checkout; or by hand:"
             f" `{shlex.quote(python)} -m pip install -e .`"
         )
     if lacks_package(cause) and check.python_from:
@@ -110,8 +109,8 @@ def suggest_remedy(cause: str, check: Check) -> str:
     if lacks_package(cause):
         pip = f"{shlex.quote(python)} -m pip" if python else "pip"
         return (
-            "install the project and what its tests need into the Python that runs them, for"
-            f" example `{pip} install -e .`"
+            "install the project and what its tests need into the Python that runs them:"
+            f" `{pip} install -e .`"
         )
     if _NODE_LACKS.search(cause):
         return "install the project's packages in your checkout, for example `npm ci`"

@@ -363,6 +363,8 @@ class Surveyed(Event, frozen=True, kw_only=True):
     """Files that the user's settings leave out of the review."""
     unknown: tuple[str, ...] = ()
     """Analyzers of which it is not known what else they looked at, if files are unseen."""
+    seen: dict[str, int] = {}
+    """By language: how many files a reviewer looked at."""
 
 
 class Reported(Event, frozen=True, kw_only=True):

@@ -62,7 +62,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             return replace(run, filing=_filed(run.filing, event))
         case ev.Surveyed():
             seen = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
-            return replace(run, reviewing=replace(seen, unknown=event.unknown))
+            seen = replace(seen, unknown=event.unknown, seen=event.seen)
+            return replace(run, reviewing=seen)
         case ev.Reported():
             artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
             placed = tuple(dict.fromkeys((*run.filing.placed, *event.placed)))

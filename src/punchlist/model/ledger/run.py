@@ -126,6 +126,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """By agent: files it opened or reported on, where the whole repository is under review."""
     unseen: tuple[UnseenFiles, ...] = ()
     """Program files under review that no reviewer looked at."""
+    seen: dict[str, int] = {}
+    """By language: how many program files under review a reviewer looked at."""
     unknown: tuple[str, ...] = ()
     """Analyzers that may have looked at some of these: it is not known."""
     left_out: int = 0

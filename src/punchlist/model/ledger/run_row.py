@@ -1,5 +1,7 @@
 """A run as a list reads it from the ledger, without its fold."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 
@@ -25,3 +27,12 @@ class RunRow(Struct, frozen=True):
     """It has not ended, and a person has to say something before it goes on."""
     paused: bool = False
     """It has not ended, and was stopped, or answered, and not resumed since."""
+
+
+def match_run(part: str, ids: Sequence[str]) -> list[str]:
+    """Return the ids that have this part, in any case; only the one that is the same, if there is
+    one. The name of a run's branch (punchlist/ID) means the run.
+    """
+    wanted = part.strip().removeprefix("punchlist/").lower()
+    found = [each for each in ids if wanted and wanted in each.lower()]
+    return [wanted] if wanted in found else found

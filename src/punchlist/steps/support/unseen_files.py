@@ -1,6 +1,6 @@
 """Which program files under review no reviewer looked at."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from punchlist.model.checks.protected import matches_any
@@ -19,6 +19,7 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
     languages = _list_languages(world.change, tree)
     left_out = {path for path in languages if matches_any(path, world.unreviewed)}
     wanted = {path: name for path, name in languages.items() if path not in left_out}
+    read = Counter(wanted.values())
     unknown = []
     for review in run.reviewing.reviews.values():
         if wanted and not review.failed and not review.skipped:
@@ -34,7 +35,13 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
         UnseenFiles(name, len(paths), tuple(paths[:_NAMED]))
         for name, paths in sorted(by_language.items())
     )
-    return Surveyed(unseen=unseen, left_out=len(left_out), unknown=tuple(unknown) if unseen else ())
+    read.subtract(wanted.values())
+    return Surveyed(
+        unseen=unseen,
+        left_out=len(left_out),
+        unknown=tuple(unknown) if unseen else (),
+        seen={name: count for name, count in sorted(read.items()) if count},
+    )
 
 
 def _list_languages(change: Change, tree: Tree) -> dict[str, str]:

@@ -1,0 +1,151 @@
+"""A review as a linter prints it: a line for each problem, then what it comes to."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from punchlist.cli.show.caveats import suggest_analyzers
+from punchlist.cli.show.leftovers import SEVERITIES
+from punchlist.cli.show.words import one_line
+from punchlist.model.finding.severity import Severity
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.outcome import RunOutcome, run_outcome
+from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import pluralize
+from punchlist.model.patch.change import ScopeKind
+from punchlist.views.review.diagnostics import (
+    Diagnostic,
+    RuleCount,
+    count_rules,
+    describe_found,
+    find_unreviewed,
+    list_diagnostics,
+)
+from punchlist.views.summary import find_gaps
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_FIXABLE = "[*]"
+_NO_FILE = "(no file)"
+_LOUD = frozenset({Severity.CRITICAL, Severity.MAJOR})
+_OF_FIXES = frozenset({"check", "flag"})
+"""Kinds of gaps that a review, which runs no checks and makes no fixes, does not have."""
+
+
+def render_review(run: Run, *, statistics: bool = False) -> "Iterator[Text]":
+    """Yield a line for each problem, by file and line, or for each rule; then notes on what was
+    and was not read; then one line that sums it up.
+    """
+    found = list_diagnostics(run)
+    if statistics:
+        yield from _render_counts(count_rules(found))
+    else:
+        yield from map(_render_diagnostic, found)
+    yield from _render_notes(run)
+    yield _render_closing(run, found)
+
+
+def count_document(run: Run) -> list[RuleCount]:
+    """Return the --json output of --statistics."""
+    return count_rules(list_diagnostics(run))
+
+
+def _line(*parts: "str | tuple[str, str]") -> "Text":
+    from rich.text import Text
+
+    return Text.assemble(*parts, no_wrap=True)
+
+
+def _render_diagnostic(found: Diagnostic) -> "Text":
+    """Return `file:line:col: RULE message`; what lacks a line or column has 1 there, as editors and
+    problem matchers want a number.
+    """
+    spot = found.spot
+    path = _format_path(spot.path)
+    mark = f"{_FIXABLE} " if found.fixable else ""
+    outside = "" if found.in_scope else ", outside the change"
+    loud = f"{found.severity}, " if found.severity in _LOUD else ""
+    return _line(
+        (path, "bold"),
+        (f":{spot.line or 1}:{spot.column or 1}: ", "cyan"),
+        (_disarm(found.rule), SEVERITIES[found.severity]),
+        " ",
+        (mark, "green"),
+        _disarm(found.message),
+        (f" ({loud}item {found.number}{outside})", "dim"),
+    )
+
+
+def _format_path(path: str) -> str:
+    """Return the path; a name like `::error` must not begin a line, which GitHub would obey."""
+    shown = _disarm(path) or _NO_FILE
+    return f"./{shown}" if shown.startswith((":", "#")) else shown
+
+
+def _disarm(text: str) -> str:
+    """Return one line in which `##[`, a command of CI services anywhere in a line, is none."""
+    return one_line(text).replace("##[", "## [")
+
+
+def _render_counts(counts: Sequence[RuleCount]) -> "Iterator[Text]":
+    width = max((len(_disarm(each.rule)) for each in counts), default=0)
+    digits = max((len(f"{each.count:,}") for each in counts), default=0)
+    for each in counts:
+        some = f"[{each.fixable:,} of them fixable] "
+        mark = f"{_FIXABLE} " if each.fixable == each.count else some if each.fixable else ""
+        blank = " " * len(_FIXABLE) + " "
+        yield _line(
+            f"{each.count:>{digits},}  ",
+            (f"{_disarm(each.rule):<{width}}", SEVERITIES[each.severity]),
+            "  ",
+            (mark or blank, "green"),
+            _disarm(each.example),
+        )
+
+
+def _render_notes(run: Run) -> "Iterator[Text]":
+    """Yield what the reviewers read, by language, what none of them read, and other notes."""
+    if run.reviewing.seen:
+        reviews = run.reviewing.reviews.values()
+        names = sorted(each.reviewer for each in reviews if not each.failed and not each.skipped)
+        files = ", ".join(
+            pluralize(count, f"{name} file") for name, count in run.reviewing.seen.items()
+        )
+        yield _note("reviewed", f"{files} (by {', '.join(names)})")
+    unread = [*find_unreviewed(run)]
+    for gap in unread:
+        yield _note("not reviewed", f"{gap.what}: {gap.why}" if gap.why else gap.what, "yellow")
+    for text in suggest_analyzers(run):
+        yield _note("not reviewed", text, "yellow")
+    for gap in find_gaps(run):
+        if gap.about not in _OF_FIXES and gap not in unread:
+            yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
+
+
+def _note(word: str, text: str, style: str = "dim") -> "Text":
+    return _line((f"{word}: ", f"bold {style}"), (_disarm(text), style))
+
+
+def _render_closing(run: Run, found: Sequence[Diagnostic]) -> "Text":
+    """Return the one line that says what the review comes to, and what to type next."""
+    complete = run_outcome(run) is not RunOutcome.INCOMPLETE
+    head = describe_found(found) if found else _describe_none(run, complete=complete)
+    dismissed = sum(
+        item.status is Status.DISMISSED and item.in_scope for item in run.items.values()
+    )
+    more = f" ({dismissed:,} dismissed)" if dismissed else ""
+    cut = "" if complete else "; the review is not complete, see above"
+    style = "bold" if found else "bold green" if complete else "bold yellow"
+    fixable = sum(each.fixable for each in found)
+    tip = ""
+    if fixable:
+        which = "all of them" if fixable == len(found) else f"{fixable:,} of them"
+        tip = f" Tools can fix {which} {_FIXABLE}: punchlist fix --from {run.id}"
+    elif found:
+        tip = f" Each in full: punchlist show {run.id}"
+    return _line((f"{head}{more}{cut}.", style), (tip, "dim" if fixable == 0 else ""))
+
+
+def _describe_none(run: Run, *, complete: bool) -> str:
+    where = "" if run.started.change.kind is ScopeKind.ALL else " in this change"
+    return f"{'Clean: no' if complete else 'No'} problems found{where}"

@@ -1,0 +1,1 @@
+"""A review as linters tell it: diagnostics by file and line, statistics, and what is missing."""
