@@ -25,10 +25,12 @@ def item(
     path: str = "shop/prices.py",
     severity=Severity.MAJOR,
     in_scope=True,
+    rule: str = "",
 ) -> Item:
     found = Finding(
         id=f"f{number}",
         source="ruff",
+        rule=rule,
         title=title or f"fault {number}",
         spot=Spot(path, number),
         severity=severity,

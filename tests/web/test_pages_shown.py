@@ -91,7 +91,7 @@ def test_typing_into_a_search_puts_it_into_the_address(reader):
         == "/?q=x"
     )
     parts = reader.get(f"/runs/{RUN}/parts?q=&severity=major&status=", headers=asked)
-    assert parts.headers["hx-replace-url"] == f"/runs/{RUN}?severity=major"
+    assert parts.headers["hx-replace-url"] == f"/runs/{RUN}?severity=major&view=table&by=rule"
     assert (
         "hx-replace-url"
         not in reader.get(f"/runs/{RUN}/parts?q=x", headers={"hx-request": "true"}).headers
@@ -104,6 +104,9 @@ def test_text_of_others_stays_text_on_every_page(reader):
         f"/runs/{RUN}",
         f"/runs/{RUN}/parts",
         f"/runs/{RUN}?q={HOSTILE[:40]}",
+        f"/runs/{RUN}?view=board",
+        f"/runs/{RUN}?by=file",
+        f"/runs/{RUN}?by=file&in={HOSTILE[:40]}",
         f"/runs/{RUN}/items/1",
     ):
         page = reader.get(path).text
@@ -122,8 +125,8 @@ def test_a_run_shows_how_it_stands_and_where_its_items_are(reader):
     said = text_of(page)
     for words in (
         "1 of 2 items fixed",
-        "Open 1",
-        "Fixed 1",
+        "Open",
+        "Fixed",
         "fault 2",
         "shop/prices.py:2",
         "checked",
@@ -136,6 +139,13 @@ def test_a_run_shows_how_it_stands_and_where_its_items_are(reader):
     assert reader.get(f"/runs/{RUN}?address=/x&self=1&t=99&open=7&claimed=x").status_code == 200
     only = text_of(reader.get(f"/runs/{RUN}?status=fixed").text)
     assert "1 item of 2" in only
+    board = text_of(reader.get(f"/runs/{RUN}?view=board").text)
+    for words in (
+        "Open 1",
+        "Fixed 1",
+        "No item is claimed, deferred, blocked, filed or dismissed.",
+    ):
+        assert words in board, words
 
 
 def test_a_part_has_the_same_mark_until_something_changes(told, reader):

@@ -209,6 +209,7 @@ def test_the_pages_say_the_same_words(home):
             rows |= {part[:10]: part for part in table.split('<tr id="run-')[1:]}
         for run, (_, _, word) in WORDS.items():
             state = rows[run].split('data-label="State">')[1].split("</td>")[0]
-            assert text_of(state).strip().split(" ", 1)[1].strip() == word
+            said = text_of(state).strip().split(" ", 1)[1].strip()
+            assert said == {"unresolved": "1 unresolved"}.get(word, word)
             head = browser.get(f"/runs/{run}").text.split('role="status">')[1].split("·")[0]
             assert f" {word} " in text_of(head)

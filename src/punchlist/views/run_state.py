@@ -2,8 +2,11 @@
 
 from enum import StrEnum
 
-from punchlist.model.ledger.outcome import RunOutcome
-from punchlist.model.ledger.run import Run
+from msgspec import Struct
+
+from punchlist.model.item.item import ENDED, Status
+from punchlist.model.ledger.outcome import RunOutcome, run_outcome
+from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.run_row import RunRow
 
 
@@ -56,3 +59,37 @@ def find_state(run: Run | RunRow, *, driven: bool) -> State:
 def describe_state(state: State, outcome: str = "") -> str:
     """Return the word for an ended run's outcome, or for the state of another."""
     return OUTCOME_WORDS[RunOutcome(outcome)][0] if outcome else STATE_WORDS[state]
+
+
+class RunResult(Struct, frozen=True):
+    """What an ended run came to, in a few words. `tone`: good, done, plain, warn or bad."""
+
+    text: str
+    tone: str
+
+
+_TONES = {
+    RunOutcome.CLEAN: "good",
+    RunOutcome.FIXED: "good",
+    RunOutcome.DISMISSED: "plain",
+    RunOutcome.INCOMPLETE: "bad",
+}
+
+
+def find_result(run: Run) -> RunResult | None:
+    """Return the result of a run that has ended. A run warns only if something is unresolved: an
+    item that was filed is resolved.
+    """
+    if not run.ended:
+        return None
+    outcome = run_outcome(run)
+    if outcome is not RunOutcome.LEFTOVERS:
+        return RunResult(OUTCOME_WORDS[outcome][0], _TONES[outcome])
+    tally = count_statuses(run.items)
+    left = sum(count for status, count in tally.items() if status not in ENDED)
+    left += len(run.reviewing.refused) + len(run.old_must_fix)
+    if left:
+        return RunResult(f"{left:,} unresolved", "warn")
+    ends = (Status.FIXED, Status.FILED, Status.DISMISSED)
+    said = [f"{tally[status]:,} {status}" for status in ends if tally[status]]
+    return RunResult(", ".join(said), "done")

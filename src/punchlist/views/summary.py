@@ -204,8 +204,10 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
         case RunOutcome.FIXED | RunOutcome.DISMISSED:
             return apply or "nothing to do"
         case RunOutcome.LEFTOVERS:
-            rest = numbers.filed + numbers.left + numbers.refused + len(run.old_must_fix)
-            return "; ".join(filter(None, (apply, f"look at {pluralize(rest, 'unresolved item')}")))
+            left = numbers.left + numbers.refused + len(run.old_must_fix)
+            kinds = ((numbers.filed, "filed item"), (left, "unresolved item"))
+            rest = " and ".join(pluralize(count, kind) for count, kind in kinds if count)
+            return "; ".join(filter(None, (apply, f"look at {rest}")))
         case RunOutcome.INCOMPLETE:
             incomplete = "this run is not complete: see what was not checked"
             return "; ".join(filter(None, (incomplete, apply)))

@@ -49,9 +49,6 @@ class ItemSelection(Struct, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
 
-    def has_number(self, number: int) -> bool:
-        return number in self.numbers or any(number in each for each in self.ranges)
-
     def matches_item(self, item: Item) -> bool:
         if self.rules and not any(finding.rule in self.rules for finding in item.findings):
             return False
@@ -67,12 +64,13 @@ def select_items(run: Run, chosen: ItemSelection, *, undo: bool = False) -> list
     """
     _check_numbers(run, chosen.numbers, undo=undo)
     everything = (chosen.rules or chosen.paths) and not (chosen.numbers or chosen.ranges)
+    named = frozenset(chosen.numbers)
     items = [
         item
         for item in run.items.values()
-        if (everything or chosen.has_number(item.number))
+        if (everything or item.number in named or _is_within(item, chosen.ranges))
         and chosen.matches_item(item)
-        and _can_dismiss(item, chosen, undo=undo)
+        and _can_dismiss(item, named, undo=undo)
     ]
     if not items:
         what = "is dismissed" if undo else "can be dismissed"
@@ -119,10 +117,14 @@ def _check_numbers(run: Run, numbers: Sequence[int], *, undo: bool) -> None:
             )
 
 
-def _can_dismiss(item: Item, chosen: ItemSelection, *, undo: bool) -> bool:
+def _is_within(item: Item, ranges: Iterable[range]) -> bool:
+    return any(item.number in each for each in ranges)
+
+
+def _can_dismiss(item: Item, named: frozenset[int], *, undo: bool) -> bool:
     """Return whether the item can be dismissed (or restored); dismissed again only by number."""
     if item.status is Status.DISMISSED:
-        return undo or item.number in chosen.numbers
+        return undo or item.number in named
     return not undo and item.status not in {Status.FIXED, Status.CLAIMED}
 
 

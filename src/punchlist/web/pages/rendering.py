@@ -9,8 +9,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar import Response
 from litestar.datastructures import URL
 from litestar.response import Redirect
-from msgspec import Struct
-from msgspec.structs import asdict
 
 from punchlist._version import __version__
 from punchlist.app.access import Role
@@ -72,11 +70,11 @@ def redirect(request: AnyRequest, path: str) -> Response[Any]:
     return Redirect(path, status_code=303, headers=HEADERS)
 
 
-def replace_url(request: AnyRequest, path: str, filters: Struct) -> dict[str, str]:
-    """Return the header that shows the filters in the address bar, if a user has changed them."""
+def replace_url(request: AnyRequest, path: str, query: dict[str, Any]) -> dict[str, str]:
+    """Return the header that shows the query in the address bar, if a user has changed filters."""
     if request.headers.get("hx-trigger") != _FILTERS:
         return {}
-    return {"hx-replace-url": words.link(path, **asdict(filters))}
+    return {"hx-replace-url": words.link(path, **query)}
 
 
 def render_problem(request: AnyRequest, problem: Problem) -> Response[Any]:

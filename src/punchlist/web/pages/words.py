@@ -37,7 +37,7 @@ STATES = {
     State.KILLED: "❚❚",
     State.ENDED: "■",
 }
-OUTCOMES = {"clean": "✓", "fixed": "✓", "dismissed": "✕", "leftovers": "!", "incomplete": "✗"}
+TONES = {"good": "✓", "done": "✓", "plain": "✕", "warn": "!", "bad": "✗"}
 
 
 def parse_page(text: str) -> int:
@@ -45,15 +45,10 @@ def parse_page(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else 1
 
 
-def fit_page(page: int, total: int, size: int) -> tuple[int, int]:
-    """Return the nearest page that there is, and the number of pages."""
-    pages = max(1, -(-total // size))
-    return min(max(1, page), pages), pages
-
-
 def link(address: str, /, **query: Any) -> str:
     """Return the address with the query's values that are not empty."""
-    text = urlencode([(key, value) for key, value in query.items() if value not in ("", None)])
+    given = [(key, value) for key, value in query.items() if value not in ("", None)]
+    text = urlencode(given, errors="replace")
     return f"{address}?{text}" if text else address
 
 
@@ -100,5 +95,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "proof_about": lambda kind: PROOF_WORDS[ProofClass(kind)][1],
     "state_sign": lambda state: STATES[state],
     "state_words": describe_state,
-    "outcome_sign": lambda outcome: OUTCOMES.get(outcome, ""),
+    "tone_sign": lambda tone: TONES[tone],
 }

@@ -17,11 +17,12 @@ from punchlist.errors import PunchlistError
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.views.run_line import RunLine, build_run_line
 from punchlist.views.run_state import State, describe_state, find_state
+from punchlist.views.tables.paging import fit_page
 from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.pages.home.run_lines import Glance, GlanceCache
 from punchlist.web.pages.rendering import redirect, render_page, replace_url
 from punchlist.web.pages.routes import form_page, page
-from punchlist.web.pages.words import fit_page, link, parse_page
+from punchlist.web.pages.words import link, parse_page
 from punchlist.web.problem import make_problem
 from punchlist.web.state import WebSession
 
@@ -79,7 +80,7 @@ async def run_list(request: AnyRequest, app: App, glances: Glances) -> Response[
     query = dict(request.query_params)
     if "hx-request" not in request.headers:
         return redirect(request, link("/", **query))
-    headers = replace_url(request, "/", parse_search(query))
+    headers = replace_url(request, "/", asdict(parse_search(query)))
     values = _page_values(app, glances, query)
     return render_page(request, "home_runs.html", headers=headers, **values)
 

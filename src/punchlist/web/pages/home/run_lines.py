@@ -11,6 +11,7 @@ from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run, count_statuses
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.store import Store
+from punchlist.views.run_state import RunResult, find_result
 from punchlist.views.words import describe_scope
 from punchlist.web.pages.run.views import StatusShare, compute_shares, outcome_word
 
@@ -20,6 +21,7 @@ _PATIENCE = 0.4
 
 class Glance(Struct, frozen=True, kw_only=True):
     outcome: str
+    result: RunResult | None
     scope: str
     round: int
     items: int
@@ -58,6 +60,7 @@ def build_glance(run: Run) -> Glance:
     tally = count_statuses(run.items)
     return Glance(
         outcome=outcome_word(run),
+        result=find_result(run),
         scope=describe_scope(run.started.change),
         round=run.position.round,
         items=sum(tally.values()),

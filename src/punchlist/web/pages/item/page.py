@@ -12,6 +12,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.views.html_view import Code, Row, excerpt_lines, group_items
 from punchlist.views.plans.plan_forms import issue_code
 from punchlist.views.report_document import CheckPart, list_checks
+from punchlist.views.tables.item_table import can_dismiss
 from punchlist.web.api.artifacts import list_artifacts
 from punchlist.web.api.read import Number
 from punchlist.web.api.routes import AnyRequest, App
@@ -20,8 +21,6 @@ from punchlist.web.pages.item.attempts import AttemptView, list_attempts
 from punchlist.web.pages.rendering import render_page
 from punchlist.web.pages.routes import page
 from punchlist.web.problem import Refused
-
-_NOT_DISMISSED = (Status.FIXED, Status.DISMISSED, Status.CLAIMED)
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
@@ -58,7 +57,7 @@ def build_view(run: Run, number: int, *, driven: bool) -> ItemView:
         doubts=tuple(doubt for doubt in run.asking.doubts.values() if doubt.item == number),
         before=before,
         after=after,
-        can_dismiss=not driven and item.status not in _NOT_DISMISSED,
+        can_dismiss=not driven and can_dismiss(item),
         can_restore=not driven and item.status is Status.DISMISSED,
     )
 

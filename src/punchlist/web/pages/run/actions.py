@@ -15,8 +15,10 @@ from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.api.runs import RunId
 from punchlist.web.pages.rendering import redirect, render_page
 from punchlist.web.pages.routes import form_page, get_visitor
+from punchlist.web.pages.run.board import parse_filters
 from punchlist.web.pages.run.questions import parse_answers
-from punchlist.web.pages.words import parse_page
+from punchlist.web.pages.run.table import parse_layout, select_ticked
+from punchlist.web.pages.words import link, parse_page
 from punchlist.web.problem import Refused
 from punchlist.web.state import WebSession
 
@@ -100,6 +102,25 @@ async def restore(request: AnyRequest, app: App, run_id: RunId, number: Number) 
     return await _dismiss(request, app, run_id, number)
 
 
+@form_page("/runs/{run_id:str}/dismiss")
+async def dismiss_ticked(request: AnyRequest, app: App, run_id: RunId) -> Response[Any]:
+    """Dismiss all ticked items for one reason; each of them records it with the user's name."""
+    run, query = app.find_run(run_id), dict(request.query_params)
+    form = await request.form()
+    why = str(form.get("why") or "").strip()
+    if not why or len(why) > _LONGEST:
+        raise Refused(
+            400,
+            f"a dismissal needs a reason, of {_LONGEST} characters at most",
+            "go back, and say why these items need no work",
+        )
+    layout = parse_layout(query, "", ended=True)
+    numbers = select_ticked(run, form, parse_filters(query), layout.by)
+    dismissal = Dismissal(get_visitor(request).shown, why, run.id)
+    await app.dismiss(run.id, ItemSelection(numbers=numbers), dismissal)
+    return redirect(request, link(f"/runs/{run.id}", **query) + "#board-title")
+
+
 async def _dismiss(
     request: AnyRequest, app: WebSession, run_id: str, number: int, why: str = ""
 ) -> Response[Any]:
@@ -111,4 +132,4 @@ async def _dismiss(
     return redirect(request, f"/runs/{run.id}/items/{number}")
 
 
-ROUTES = (answer, cancel, resume, apply, dismiss, restore)
+ROUTES = (answer, cancel, resume, apply, dismiss, restore, dismiss_ticked)

@@ -1,6 +1,7 @@
 """The items of a run as a board: one column per status, paged and filtered."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
@@ -13,7 +14,8 @@ from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.ledger.run import Run
 from punchlist.views.issue_text import format_place
 from punchlist.views.item_list import ItemFilter, matches_filter
-from punchlist.web.pages.words import fit_page, link, parse_page
+from punchlist.views.tables.paging import fit_page
+from punchlist.web.pages.words import link, parse_page
 
 PAGE = 50
 """Cards of a column at a time."""
@@ -53,6 +55,7 @@ class Filters(Struct, frozen=True, kw_only=True):
 class Card(Struct, frozen=True, kw_only=True):
     number: int
     title: str
+    rule: str
     severity: Severity
     where: str
     near: str
@@ -83,7 +86,7 @@ class Column(Struct, frozen=True, kw_only=True):
 
 class BoardView(Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
-    """One for each status, also empty ones: so no column moves when an item does."""
+    """One for each status, also for those that no item has."""
     found: int
     total: int
     filters: Filters
@@ -102,17 +105,25 @@ def parse_pages(query: dict[str, str]) -> dict[Status, int]:
     return {status: page for status in Status if (page := parse_page(query.get(status, ""))) > 1}
 
 
-def build_board(run: Run, filters: Filters, pages: dict[Status, int]) -> BoardView:
-    found: dict[Status, list[Item]] = {status: [] for status in Status}
+def select_items(run: Run, filters: Filters) -> Iterator[Item]:
     wanted = filters.wanted
     for item in run.items.values():
         if matches_filter(item, wanted) and _has_proof(item, filters.proof):
-            found[item.status].append(item)
+            yield item
+
+
+def build_board(
+    run: Run, filters: Filters, pages: dict[Status, int], kept: dict[str, Any] | None = None
+) -> BoardView:
+    """Return the columns; links to other pages keep `kept` in their query, too."""
+    found: dict[Status, list[Item]] = {status: [] for status in Status}
+    for item in select_items(run, filters):
+        found[item.status].append(item)
     benched = {
         number: batch.number for batch in run.work.batches.values() for number in batch.items
     }
     asked = frozenset(doubt.item for doubt in run.unanswered)
-    here = _BoardContext(run, filters, pages, benched, asked)
+    here = _BoardContext(run, {**asdict(filters), **(kept or {})}, pages, benched, asked)
     return BoardView(
         columns=tuple(_build_column(status, items, here) for status, items in found.items()),
         found=sum(map(len, found.values())),
@@ -123,7 +134,7 @@ def build_board(run: Run, filters: Filters, pages: dict[Status, int]) -> BoardVi
 
 class _BoardContext(Struct, frozen=True):
     run: Run
-    filters: Filters
+    query: dict[str, Any]
     pages: dict[Status, int]
     benched: dict[int, int]
     asked: frozenset[int]
@@ -158,7 +169,7 @@ def _page_link(status: Status, page: int, here: _BoardContext) -> str:
     pages = {
         key.value: number for key, number in {**here.pages, status: page}.items() if number > 1
     }
-    return link("", **asdict(here.filters), **pages) or "?"
+    return link("", **here.query, **pages) or "?"
 
 
 def _build_card(item: Item, here: _BoardContext) -> Card:
@@ -166,6 +177,7 @@ def _build_card(item: Item, here: _BoardContext) -> Card:
     return Card(
         number=item.number,
         title=item.lead.title,
+        rule=item.lead.rule,
         severity=item.severity,
         where=format_place(item.lead),
         near=_shorten_place(item.lead.spot),

@@ -1,24 +1,35 @@
 """The page of one run, its parts for htmx, its reports and files."""
 
+from typing import Any
+
 from litestar import Response
+from litestar.datastructures import Cookie
 from litestar.di import NamedDependency
 
 from punchlist.app.after.reports import content_type
 from punchlist.web.api.artifacts import read_artifact
 from punchlist.web.api.read import make_report_file
 from punchlist.web.api.routes import AnyRequest, App
-from punchlist.web.pages.rendering import render_page, replace_url
+from punchlist.web.pages.rendering import redirect, render_page, replace_url
 from punchlist.web.pages.routes import get_visitor, page
 from punchlist.web.pages.run.board import PROOFS
 from punchlist.web.pages.run.parts import PartCache, load_view, render_parts
+from punchlist.web.pages.run.table import COOKIE, Layout, remember_layout
+from punchlist.web.pages.words import link
 from punchlist.web.problem import Refused
 
 Cache = NamedDependency[PartCache]
+_REMEMBERED = 365 * 86400
 
 
 @page("/runs/{run_id:str}")
-async def run_page(request: AnyRequest, app: App, cache: Cache, run_id: str) -> Response[str]:
-    here = load_view(app, run_id, dict(request.query_params))
+async def run_page(request: AnyRequest, app: App, cache: Cache, run_id: str) -> Response[Any]:
+    query = dict(request.query_params)
+    here = load_view(app, run_id, query, request.cookies.get(COOKIE, ""))
+    if query.get("remember"):
+        answer = redirect(request, link(f"/runs/{here.run.id}", **here.query))
+        answer.set_cookie(_remember(here.layout))
+        return answer
     made = render_parts(here, get_visitor(request), cache)
     return render_page(
         request,
@@ -28,14 +39,23 @@ async def run_page(request: AnyRequest, app: App, cache: Cache, run_id: str) -> 
         run=here.run,
         head=here.head,
         filters=here.filters,
+        layout=here.layout,
+        query=here.query,
+    )
+
+
+def _remember(layout: Layout) -> Cookie:
+    return Cookie(
+        COOKIE, value=remember_layout(layout), max_age=_REMEMBERED, httponly=True, samesite="strict"
     )
 
 
 @page("/runs/{run_id:str}/parts")
 async def run_parts(request: AnyRequest, app: App, cache: Cache, run_id: str) -> Response[str]:
     """Return the parts that differ from those the browser has."""
-    here = load_view(app, run_id, dict(request.query_params))
-    headers = replace_url(request, f"/runs/{here.run.id}", here.filters)
+    query, kept = dict(request.query_params), request.cookies.get(COOKIE, "")
+    here = load_view(app, run_id, query, kept)
+    headers = replace_url(request, f"/runs/{here.run.id}", here.query)
     there = request.headers.get("x-parts", "").split()
     made = render_parts(here, get_visitor(request), cache)
     fresh = {name: part for name, part in made.items() if f"part-{name}:{part.mark}" not in there}

@@ -10,13 +10,16 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from punchlist.app.access import Role
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Store
+from punchlist.views.run_state import State
 from punchlist.web.pages.rendering import render_template
 from punchlist.web.pages.run import views as views_run
 from punchlist.web.pages.run.board import Filters, build_board, parse_filters, parse_pages
 from punchlist.web.pages.run.questions import build_panel
 from punchlist.web.pages.run.spending import SpendingCache
+from punchlist.web.pages.run.table import ItemView, Layout, build_table_view, parse_layout
 from punchlist.web.pages.words import parse_page
 from punchlist.web.security.tokens import Visitor
 from punchlist.web.state import WebSession
@@ -37,6 +40,7 @@ class RunPageView(Struct, frozen=True, kw_only=True):
     head: views_run.RunHead
     flight: views_run.Activity
     filters: Filters
+    layout: Layout
     query: dict[str, Any]
     """What of the address is understood, but for the page of the timeline."""
     turn: int
@@ -58,10 +62,14 @@ class PartCache:
         return found
 
 
-def load_view(app: WebSession, run_id: str, query: dict[str, str]) -> RunPageView:
+def load_view(
+    app: WebSession, run_id: str, query: dict[str, str], remembered: str = ""
+) -> RunPageView:
+    """Return all that the page shows; `remembered` is the cookie with the user's usual layout."""
     run = app.find_run(run_id)
     driven, here = app.is_driven(run.id), app.driving.is_driving(run.id)
     filters = parse_filters(query)
+    layout = parse_layout(query, remembered, ended=bool(run.ended))
     return RunPageView(
         run=run,
         head=views_run.build_head(
@@ -78,8 +86,10 @@ def load_view(app: WebSession, run_id: str, query: dict[str, str]) -> RunPageVie
             driven=driven,
         ),
         filters=filters,
+        layout=layout,
         query={
             **asdict(filters),
+            **layout.query,
             **{status.value: page for status, page in parse_pages(query).items()},
         },
         turn=parse_page(query.get("t", "")),
@@ -101,19 +111,19 @@ def render_parts(here: RunPageView, visitor: Visitor, cache: PartCache) -> dict[
         )
         return PagePart(name, sha256(html.encode()).hexdigest()[:12], Markup(html))  # noqa: S704 - rendered by a template of ours
 
-    def cache_part(name: str, template: str, view: Callable[[], dict[str, Any]]) -> PagePart:
-        """Return a cached part; these look the same for every role."""
-        key = (name, here.run.id, here.run.seq, here.head.state, here.turn, *here.query.items())
+    def cache_part(
+        name: str, template: str, view: Callable[[], dict[str, Any]], *more: Hashable
+    ) -> PagePart:
+        """Return a cached part; it looks the same for all users to whom `more` applies."""
+        known = (here.run.id, here.run.seq, here.head.state, here.turn, *here.query.items())
+        key = (name, *known, *more)
         return cache.get_part(key, lambda: render_part(name, template, **view()))
 
-    pages = parse_pages({name: str(value) for name, value in here.query.items()})
     found = (
         render_part("head", "run_head.html"),
         render_part("questions", "questions.html", panel=build_panel(here.run)),
         render_part("flight", "run_flight.html", flight=here.flight),
-        cache_part(
-            "board", "run_board.html", lambda: {"board": build_board(here.run, here.filters, pages)}
-        ),
+        _cache_items(here, visitor, cache_part),
         cache_part(
             "timeline",
             "run_timeline.html",
@@ -122,6 +132,26 @@ def render_parts(here: RunPageView, visitor: Visitor, cache: PartCache) -> dict[
         cache_part("ground", "run_ground.html", lambda: _ground_values(here.run, cache)),
     )
     return {part.name: part for part in found}
+
+
+def _cache_items(
+    here: RunPageView, visitor: Visitor, cache_part: Callable[..., PagePart]
+) -> PagePart:
+    """Return the items as a table or as a board; users who may dismiss get boxes to tick."""
+    if here.layout.view is ItemView.TABLE:
+        acts = visitor.role.includes(Role.RUN) and here.head.state is not State.UNDER_WAY
+        return cache_part("board", "run_table.html", lambda: _table_values(here, acts=acts), acts)
+    pages = parse_pages({name: str(value) for name, value in here.query.items()})
+    return cache_part(
+        "board",
+        "run_board.html",
+        lambda: {"board": build_board(here.run, here.filters, pages, here.layout.query)},
+    )
+
+
+def _table_values(here: RunPageView, *, acts: bool) -> dict[str, Any]:
+    shown = build_table_view(here.run, here.filters, here.layout, here.query)
+    return {"view": shown, "acts": acts, "layout": here.layout}
 
 
 def _ground_values(run: Run, cache: PartCache) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment, pluralize
 from punchlist.views.escaping import escape_controls
 from punchlist.views.report_document import CheckPart, list_checks
-from punchlist.views.run_state import State
+from punchlist.views.run_state import RunResult, State, find_result
 from punchlist.views.summary import Gap, Numbers, summarize_run
+from punchlist.views.tables.paging import fit_page
 from punchlist.views.words import describe_scope
-from punchlist.web.pages.words import fit_page
 
 MOMENTS = 30
 """Moments of the timeline on a page."""
@@ -43,6 +43,7 @@ class RunHead(Struct, frozen=True, kw_only=True):
     repository: RepositoryEntry
     state: State
     outcome: str
+    result: RunResult | None
     headline: str
     advice: str
     scope: str
@@ -122,6 +123,7 @@ def build_head(
         repository=repository,
         state=state,
         outcome=outcome_word(run),
+        result=find_result(run),
         headline=summary.headline if run.ended else _interim_headline(run, summary.headline),
         advice=summary.advice if run.ended else "",
         scope=describe_scope(run.started.change),

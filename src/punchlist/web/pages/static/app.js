@@ -40,7 +40,12 @@ async function ask() {
 
 function fetched() {
   const query = location.search;
-  if (page.page === "run") return htmx.ajax("GET", `/runs/${page.run}/parts${query}`, { source: document.body, swap: "none" });
+  if (page.page === "run") {
+    // What is shown as a board stays one when the run ends, until the reader chooses.
+    const asked = new URLSearchParams(query);
+    if (!asked.has("view")) asked.set("view", page.view);
+    return htmx.ajax("GET", `/runs/${page.run}/parts?${asked}`, { source: document.body, swap: "none" });
+  }
   if (page.page === "item") return htmx.ajax("GET", location.pathname, { source: document.body, target: "#main", select: "#main", swap: "morph:outerHTML" });
   return htmx.ajax("GET", `/runs${query}`, { source: document.body, target: "#runs", swap: "morph:outerHTML" });
 }
@@ -67,6 +72,17 @@ if (window.Idiomorph) {
     beforeAttributeUpdated: (name, node) => !opened(name, node) && name !== "data-tab" && name !== "aria-current",
   });
 }
+
+/* How many items are ticked; a group's box stands for all of its items. */
+document.addEventListener("change", (event) => {
+  const form = event.target.closest?.("[data-ticked]");
+  if (!form || event.target.type !== "checkbox") return;
+  if (event.target.name === "group") for (const each of all("[name=item]", event.target.closest(".group"))) each.checked = event.target.checked;
+  else { const group = one("[name=group]", event.target.closest(".group")); if (group) group.checked = false; }
+  const whole = all("[name=group]:checked", form), single = all("[name=item]:checked", form).filter((each) => !one("[name=group]:checked", each.closest(".group")));
+  const count = single.length + whole.reduce((sum, each) => sum + parseInt(each.value, 10), 0);
+  one("[data-ticked-count]", form).textContent = count === 1 ? "1 item is ticked." : `${count} items are ticked.`;
+});
 
 /* On a narrow screen one column at a time. */
 const narrow = matchMedia("(max-width: 720px)");
