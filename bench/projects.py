@@ -10,6 +10,7 @@ of the bench's own, so that nothing rests on what punchlist says of itself.
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,11 +30,14 @@ def main() -> None:
     )
     arguments.add_argument("projects", nargs="+", type=Path)
     arguments.add_argument("--python", default=sys.executable)
-    arguments.add_argument("--select", default=BROAD)
+    arguments.add_argument(
+        "--select", default=BROAD, help="the rules; `default`: those that ruff itself enables"
+    )
     arguments.add_argument("--time", type=float, default=0, help="seconds for each punchlist run")
     arguments.add_argument("--keep", type=Path, help="keep the repositories and ledgers here")
     arguments.add_argument("--json", type=Path, help="write the figures here, too")
     asked = arguments.parse_args()
+    select = default_rules() if asked.select == "default" else asked.select
     print(
         "| project | tests | findings | `--fix` | `--unsafe-fixes` | punchlist | x `--fix` | check runs | minutes | left out by name |"
     )
@@ -42,7 +46,7 @@ def main() -> None:
     for project in asked.projects:
         with kept_or_temporary(asked.keep, project) as folder:
             root = unpacked(project, Path(folder))
-            row = measured(root, asked.python, asked.select, Path(folder), asked.time)
+            row = measured(root, asked.python, select, Path(folder), asked.time)
         rows.append(row)
         print(told(row), flush=True)
     total = {
@@ -54,6 +58,13 @@ def main() -> None:
     )
     if asked.json:
         asked.json.write_text(json.dumps(rows, indent=1))
+
+
+def default_rules() -> str:
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--show-settings"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    enabled = shown.partition("linter.rules.enabled = [")[2].partition("]")[0]
+    return ",".join(re.findall(r"\((\w+)\)", enabled))
 
 
 def kept_or_temporary(keep: Path | None, project: Path) -> AbstractContextManager[str]:

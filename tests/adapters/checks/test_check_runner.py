@@ -235,6 +235,21 @@ def test_a_command_line_pytest_refuses_is_trouble(checked):
     )
 
 
+@pytest.mark.parametrize(
+    ("conftest", "cause"),
+    [
+        ("from app import gone\n", "ImportError: cannot import name 'gone' from 'app'"),
+        ("import app\napp.fail()\n", "ZeroDivisionError: division by zero"),
+        ("def broken(:\n    pass\n", "SyntaxError: "),
+    ],
+)
+def test_a_conftest_that_cannot_be_imported_is_named_with_its_error(checked, conftest, cause):
+    app = "def fail():\n    1 / 0\n"
+    tree = checked.tree({"app.py": app, "tests/conftest.py": conftest, "tests/test_app.py": ""})
+    trouble = checked.run(PYTEST, tree).trouble
+    assert trouble.startswith(f"conftest.py cannot be imported: {cause}")
+
+
 UNITTESTS = {
     "app.py": "def double(x):\n    return 2 * x\n",
     "tests/test_app.py": (

@@ -108,6 +108,7 @@ class Pytest:
     _SUMMARY = re.compile(
         r"^=*\s*((?:\d+ [a-z ]+(?:, )?)+|no tests ran) in \d[\d.]*s\b.*$", re.MULTILINE
     )
+    _CONFTEST = re.compile(r"while loading conftest '(.+)'\.\n(?:.*\n)*?E {3}(\S.*)")
     _BANNER = re.compile(r"^!{3,} (.+) !{3,}$", re.MULTILINE)
     _COUNT = re.compile(r"(\d+) (passed|failed|skipped|xfailed|xpassed|errors?)\b")
 
@@ -122,14 +123,23 @@ class Pytest:
     def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
         report = junit.read_report(session.reports / "junit.xml")
         if report.trouble:
-            return ParsedTests(trouble=self._EXITS.get(ran.exit_code or 0, report.trouble))
+            return ParsedTests(trouble=self._explain_exit(ran) or report.trouble)
         tests = session.names.collect_outcomes(report.cases)
         trouble = (
-            self._EXITS.get(ran.exit_code or 0, "")
+            self._explain_exit(ran)
             or self._find_interruption(report, ran)
             or self._find_disagreement(report, ran)
         )
         return _collect(session, report, tests, trouble or _find_contradiction(ran, tests))
+
+    def _explain_exit(self, ran: ProcessResult) -> str:
+        """Return what the exit code says went wrong, or ''; 4 is also that of a conftest.py which
+        cannot be imported.
+        """
+        said = (ran.stdout + ran.stderr).decode(errors="replace")
+        if ran.exit_code == 4 and (broken := self._CONFTEST.search(said)):
+            return f"{Path(broken[1]).name} cannot be imported: {broken[2]}"
+        return self._EXITS.get(ran.exit_code or 0, "")
 
     def _find_disagreement(self, report: junit.JunitReport, ran: ProcessResult) -> str:
         """Return how the printed summary and the report differ, or ''; code that tampers with
