@@ -274,6 +274,22 @@ def test_a_fix_for_all_short_words_is_not_refused(tmp_path):
     assert not judge(tmp_path, right, old=MASKED, tests=MASKED_TESTS, words=SHORT)
 
 
+KEYWORDS = (
+    "KEYWORDS = {'SELECT', 'FROM'}\n\n\ndef keywords(text):\n"
+    "    return [word for word in text.split() if word.upper() in KEYWORDS][1:]\n"
+)
+KEYWORDS_TESTS = (
+    "import unittest\n\nfrom app.m import keywords\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+    "        self.assertEqual(keywords('select alpha beta'), ['select'])\n"
+)
+
+
+def test_a_fix_that_only_keywords_of_the_project_show_is_not_refused(tmp_path):
+    right = KEYWORDS.replace("[1:]", "")
+    words = "The first keyword is left out"
+    assert not judge(tmp_path, right, old=KEYWORDS, tests=KEYWORDS_TESTS, words=words)
+
+
 STACK = (
     "class Undo:\n    def __init__(self, room):\n        self.room, self.kept = room, []\n\n"
     "    def push(self, name, size):\n        self.kept.append((name, size))\n"

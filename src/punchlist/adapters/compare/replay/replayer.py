@@ -61,6 +61,10 @@ _LIMIT = 2
 """Up to here a number is a limit case."""
 _PYTHON = ".py"
 
+_QUOTED = re.compile(r"""(?<=['"])[^\W\d_]{2,}(?=['"])""")
+_FILES = 500
+"""The most files of a project whose words are looked up."""
+
 
 class Sides(Struct, frozen=True):
     """The trees without and with the patch, and where their code runs."""
@@ -329,4 +333,12 @@ def _build_question(sides: Sides, request: ReplayRequest, seen: Evidence) -> Que
         untouched=subjects if request.asks_change else frozenset(),
         constants=frozenset(part for each in known for part in re.findall(r"[^\W\d_]+", str(each))),
         counts=any(isinstance(each, int | float) and abs(each) > _LIMIT for each in known),
+        vocabulary=_list_vocabulary(sides),
     )
+
+
+def _list_vocabulary(sides: Sides) -> frozenset[str]:
+    """Return the words that stand alone between quotes in the code as it was, in lower case."""
+    files = [path for path in sides.before.files() if sides.is_code(path)][:_FILES]
+    texts = (sides.before.text(path) or "" for path in files)
+    return frozenset(word.lower() for text in texts for word in _QUOTED.findall(text))

@@ -56,6 +56,7 @@ class Question(Struct, frozen=True, kw_only=True):
     members. `named`: the keys of calls that the findings name, where they ask for other answers.
     `untouched`: functions that they name so, and that the patch cannot affect. `constants`: the
     words in constants of the old code; `counts`: whether it has numbers other than limit cases.
+    `vocabulary`: words that are constants anywhere in the old project, in lower case.
     """
 
     words: str = ""
@@ -68,6 +69,7 @@ class Question(Struct, frozen=True, kw_only=True):
     untouched: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
     counts: bool = False
+    vocabulary: frozenset[str] = frozenset()
 
 
 def refute_outside(seen: Evidence, asked: Question) -> str:
@@ -194,13 +196,15 @@ def _refute_parts(
 
 
 def _list_pinned(new: Answer, moved: "list[Answer]", asked: Question) -> Iterator[set[str]]:
-    """Yield what all these inputs have, and code need not know: a word; two letters or more, unless
-    the old code knows them; the only number, if it is none that code or finding speaks of.
+    """Yield what all these inputs have, and code need not know: a word, unless the project knows it
+    as a parser does its keywords; two letters or more, unless the old code knows them; the only
+    number, if it is none that code or finding speaks of.
     """
     kept = _name_parts(new).intersection(*map(_name_parts, moved))
     prose = _drop_examples(asked.words)
     told = set(_PART.findall(prose))
-    yield from ({word} for word in sorted(_list_free_words(new) & kept - told))
+    free = sorted(_list_free_words(new) & kept - told)
+    yield from ({word} for word in free if word.lower() not in asked.vocabulary)
     letters = {part for part in kept if len(part) == 1 and part.islower()} - asked.constants
     letters = {each for each in letters if not re.search(rf"[`'\"]{each}[`'\"]", prose)}
     if len(letters) > 1:
