@@ -28,7 +28,11 @@ def run(folder: Path, **files: str) -> str:
         "2",
         str(folder),
     ]
-    env = {"PYTHONPATH": str(Path(__file__).parent), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env = {
+        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_DEBUG_TEMPROOT": str(folder),  # it would delete what older test runs have left
+    }
     ran = subprocess.run(line, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     return ran.stdout

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import os
 import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import NamedTuple
 
+from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.after.audit import audit_run
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.session import Session
@@ -16,6 +18,7 @@ from punchlist.app.start.start import start_run
 from punchlist.cli.errors import run_command
 from punchlist.cli.root import root
 from punchlist.cli.terminal import reset_consoles
+from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 
@@ -172,14 +175,17 @@ class Place:
     def order(self, *arguments: str, watch=None) -> Run:
         """Type a command, let its error be raised, and return the last run as its ledger tells it."""
         self.type(*arguments, errors=lambda work, _: work())
+        return self.read_last(watch)
 
-        async def read(app):
-            name = app.find("last")
-            for entry in app.store.read(name) if watch else ():
-                watch.handle_event(entry, None)
-            return app.load(name)
-
-        return self.do(read)
+    def read_last(self, watch=None) -> Run:
+        """Return the last run as its ledger tells it, also to a watch."""
+        store = SqliteStore.open(Path(os.environ["PUNCHLIST_HOME"]), readonly=True)
+        with contextlib.closing(store):
+            name = store.find_run("last")
+            entries = list(store.read(name))
+        for entry in entries if watch else ():
+            watch.handle_event(entry, None)
+        return fold_entries(name, entries)
 
     def run(self, watch=None, flags=None, **request) -> Run:
         """Type `punchlist run`; one that is watched as it goes runs without the command line."""

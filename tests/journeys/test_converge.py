@@ -1,11 +1,12 @@
 """converge: a fresh reviewer each round, a findings document each round, three rounds, then a person; five at most."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from watching import Watch
-from workbench import FAULTS, finding, fix, fixer, review
+from workbench import FAULTS, Workbench, finding, fix, fixer, homes, review
 
 import needs
 from punchlist.adapters.documents.document import FindingsDocument
@@ -287,36 +288,51 @@ def document(bench, number: int) -> str:
     return found.read_text()
 
 
-def stuck(bench):
-    """Fewer faults each round, and one that nobody fixes."""
+@pytest.fixture(scope="module")
+def waiting(shared_repo):
+    """Where a run waits for an answer after three rounds, and what is there then, which no test changes."""
+    folder = shared_repo.root.parent
     left = "the owner of the data has to decide"
-    bench.play(
-        *(fresh("mean", *list(ORDER.values())[turn:], times=1) for turn in range(4)),
-        fresh("mean"),
-        *(
-            fixer(fix(name), fix("mean", "deferred", left), {"outcome": None}, round=n)
-            for n, name in ORDER.items()
-        ),
-        fixer(fix("mean", "deferred", left)),
-    )
-    return bench.run("converge")
+    with pytest.MonkeyPatch.context() as patch:
+        homes(folder, patch)
+        bench = Workbench(shared_repo, folder)
+        bench.play(  # fewer faults each round, and one that nobody fixes
+            *(fresh("mean", *list(ORDER.values())[turn:], times=1) for turn in range(4)),
+            fresh("mean"),
+            *(
+                fixer(fix(name), fix("mean", "deferred", left), {"outcome": None}, round=n)
+                for n, name in ORDER.items()
+            ),
+            fixer(fix("mean", "deferred", left)),
+        )
+        bench.run("converge")
+    return folder, folder.rename(folder.with_suffix(".kept"))
 
 
-def test_after_three_rounds_a_person_is_asked(bench):
-    run = stuck(bench)
+@pytest.fixture
+def stuck(waiting, shared_repo, monkeypatch):
+    """A run that waits for an answer, in a copy of its own."""
+    folder, kept = waiting
+    shutil.copytree(kept, folder, symlinks=True)
+    homes(folder, monkeypatch)
+    yield Workbench(shared_repo, folder, new=False)
+    shutil.rmtree(folder)
+
+
+def test_after_three_rounds_a_person_is_asked(stuck):
+    run = stuck.read_last()
     assert run.waiting_for is not None
     assert "After 3 review rounds" in run.waiting_for.question
     assert list(run.waiting_for.choices) == ["a", "b", "c"]
-    assert [role for _, role in bench.calls].count("fixer") == 2, (
+    assert [role for _, role in stuck.calls].count("fixer") == 2, (
         "two fix attempts before anybody is asked"
     )
     with pytest.raises(UsageError, match="is no answer"):
-        bench.answer("x")
+        stuck.answer("x")
 
 
-def test_a_blocks_what_is_open(bench):
-    stuck(bench)
-    run = bench.answer("a")
+def test_a_blocks_what_is_open(stuck):
+    run = stuck.answer("a")
     assert run.ended == "leftovers"
     assert "The review is blocked, for pat to fix by hand;" in summarize_run(run).headline
     assert all(item.status in (Status.FILED, Status.FIXED) for item in run.items.values())
@@ -327,23 +343,22 @@ def test_a_blocks_what_is_open(bench):
     )
 
 
-def test_b_accepts_what_is_open_in_the_name_of_who_said_so(bench):
-    stuck(bench)
-    run = bench.answer("b", by="kim")
+def test_b_accepts_what_is_open_in_the_name_of_who_said_so(stuck):
+    run = stuck.answer("b", by="kim")
     dismissed = run.find_items(Status.DISMISSED)
     assert dismissed
     assert all(item.attempts[-1].by == "kim" for item in dismissed)
 
 
-def test_c_grants_one_more_round_up_to_five_in_all(bench):
-    run = stuck(bench)
+def test_c_grants_one_more_round_up_to_five_in_all(stuck):
+    run = stuck.read_last()
     for rounds in (4, 5):
         assert "c" in run.waiting_for.choices
-        run = bench.answer("c")
+        run = stuck.answer("c")
         assert f"After {rounds} review rounds" in run.waiting_for.question
     assert list(run.waiting_for.choices) == ["a", "b"]
-    assert [role for _, role in bench.calls].count("adversarial") == 5
-    assert bench.answer("a").ended == "leftovers"
+    assert [role for _, role in stuck.calls].count("adversarial") == 5
+    assert stuck.answer("a").ended == "leftovers"
 
 
 def test_a_loop_that_does_not_converge_stops_early_and_says_why(bench):

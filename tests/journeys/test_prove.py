@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from tampers import hashed
 from test_proven_agents import CLEAN, PRIVATE, TWO, with_test
-from workbench import review, scores
+from workbench import Workbench, homes, review, scores
 
 import punchlist
 from needs import miss
@@ -89,16 +89,30 @@ def open_folder():
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="module")
+def finished(shared_repo, tmp_path_factory):
+    """A repository with a commit that has every class of proof, that commit's branch, and its evidence; never changed."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        homes(folder, patch)
+        bench = Workbench(shared_repo, folder)
+        bench.play(
+            review("mean", times=1), CLEAN, PRIVATE, with_test(), scores(F001=95), agents=TWO
+        )
+        run = bench.run()
+        assert bench.type("export", "--to", str(folder / "evidence.jsonl")).code == 0
+    return shared_repo.root, run.landing.branch, (folder / "evidence.jsonl").read_bytes()
+
+
 @pytest.fixture
-def proven(bench, open_folder):
-    """A commit with every class of proof, its evidence in a file, and a stranger with a clone."""
-    bench.play(review("mean", times=1), CLEAN, PRIVATE, with_test(), scores(F001=95), agents=TWO)
-    run = bench.run()
+def proven(finished, open_folder):
+    """A stranger with a clone, and a copy of the evidence."""
+    made, branch, content = finished
     origin = open_folder / "origin"
-    shutil.copytree(bench.repo.root, origin)
-    stranger = Stranger(open_folder / "stranger", origin, run.landing.branch)
+    shutil.copytree(made, origin)
+    stranger = Stranger(open_folder / "stranger", origin, branch)
     evidence = open_folder / "stranger" / "evidence.jsonl"
-    assert bench.type("export", "--to", str(evidence)).code == 0
+    evidence.write_bytes(content)
     settings = stranger.write("settings.toml", CHECK.format(stranger.python))
     stranger.env["PUNCHLIST_CONFIG"] = settings
     return stranger, evidence

@@ -118,9 +118,11 @@ def scores(times: int = 0, **by_code) -> dict:
 class Workbench(Place):
     """The repository on a branch with the faults, and whoever was told to play."""
 
-    def __init__(self, repo, folder) -> None:
+    def __init__(self, repo, folder, *, new: bool = True) -> None:
         super().__init__(repo)
         self.folder = folder
+        if not new:
+            return
         repo.commit(BASE, "base")
         repo.git("checkout", "--quiet", "-b", "feature")
         repo.commit(CHANGE, "a change with faults")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -60,6 +61,7 @@ def load_workflow(name: str) -> Workflow:
     return parse_workflow(text, path.stem, name)
 
 
+@lru_cache(maxsize=32)
 def parse_workflow(text: str, name: str, origin: str) -> Workflow:
     data = _parse_yaml(text, origin)
     known = ["about", "steps"]

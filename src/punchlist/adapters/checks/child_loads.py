@@ -2,10 +2,15 @@
 # ruff: noqa: PTH100, PTH118, PTH120, PTH123, SLF001  # few imports: Python loads this as
 # `sitecustomize`, before anything of the project (see watch_loads).
 
+from __future__ import annotations
+
 import atexit
 import os
 import sys
-from typing import Any
+
+TYPE_CHECKING = False  # typing takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.realpath(os.environ.get("PUNCHLIST_ROOT", "/nonexistent"))

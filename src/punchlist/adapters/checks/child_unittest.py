@@ -1,15 +1,18 @@
 """Run `python -m unittest` in the project's own Python and write each outcome beside this file."""
 # ruff: noqa: N802, N815  # the names are unittest's
 
+from __future__ import annotations
+
 import json
 import sys
 import traceback
 import unittest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing takes long to import
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 HERE = Path(__file__).resolve().parent
 
@@ -73,7 +76,7 @@ class Runner(unittest.TextTestRunner):
         return result
 
 
-def cases(suite: Any) -> "Iterator[Any]":
+def cases(suite: Any) -> Iterator[Any]:
     for test in suite:
         if isinstance(test, unittest.TestSuite):
             yield from cases(test)

@@ -225,4 +225,4 @@ def _find_linked(
 
 
 def _real_home() -> Path:
-    return Path(base_environment(home=True).get("HOME", "/nonexistent"))
+    return Path(os.environ.get("HOME", "/nonexistent"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import inspect
 import io
 import itertools
 import json
@@ -19,8 +18,11 @@ import signal
 import sys
 import time
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import Any, TextIO
+from types import CoroutineType, FrameType, GeneratorType, ModuleType
+
+TYPE_CHECKING = False  # typing takes long to import
+if TYPE_CHECKING:
+    from typing import Any, TextIO
 
 HERE = Path(__file__).resolve().parent
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -30,6 +32,14 @@ TEXT = 4000
 SLOW = 6
 TRACED = 40
 MISFITS = ("TypeError", "AttributeError")
+PLACES = {
+    "datetime": "datetime.datetime", "date": "datetime.date", "timedelta": "datetime.timedelta",
+    "time": "datetime.time", "Decimal": "decimal.Decimal", "Fraction": "fractions.Fraction",
+    "Path": "pathlib.PurePosixPath", "UUID": "uuid.UUID", "deque": "collections.deque",
+    "Counter": "collections.Counter", "OrderedDict": "collections.OrderedDict",
+    "StringIO": "io.StringIO", "BytesIO": "io.BytesIO",
+}  # fmt: skip
+STANDARD: dict[str, Any] = {}
 SCALARS = (bool, int, str, bytes, type(None), complex)
 
 
@@ -120,11 +130,11 @@ def few(values: Any) -> list[Any]:
 
 def resolve(value: Any) -> Any:
     """Resolve a lazy result: exhaust generators, run coroutines."""
-    if inspect.iscoroutine(value):
+    if isinstance(value, CoroutineType):
         import asyncio  # it takes long to import, and few functions need it
 
         return asyncio.run(value)
-    if inspect.isgenerator(value) or type(value) in (map, filter, zip, reversed, enumerate):
+    if isinstance(value, GeneratorType) or type(value) in (map, filter, zip, reversed, enumerate):
         return (type(value).__name__, few(value))
     return value
 
@@ -162,25 +172,10 @@ def collect(*args: Any, **keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any
     return args, keywords
 
 
-def standard() -> dict[str, Any]:
-    """Return names that inputs may use even if the module lacks them."""
-    import collections
-    import datetime as dt
-    import decimal
-    import fractions
-    import pathlib
-    import uuid
-
-    return {
-        "datetime": dt.datetime, "date": dt.date, "timedelta": dt.timedelta, "time": dt.time,
-        "Decimal": decimal.Decimal, "Fraction": fractions.Fraction,
-        "Path": pathlib.PurePosixPath, "UUID": uuid.UUID, "deque": collections.deque,
-        "Counter": collections.Counter, "OrderedDict": collections.OrderedDict,
-        "StringIO": io.StringIO, "BytesIO": io.BytesIO,
-    }  # fmt: skip
-
-
-STANDARD = standard()
+def import_standard(text: str) -> dict[str, Any]:
+    """Return names that inputs may use even if the module lacks them: those that the text has."""
+    found = ((name, *place.split(".")) for name, place in PLACES.items() if name in text)
+    return {name: getattr(importlib.import_module(module), kind) for name, module, kind in found}
 
 
 def ring(_signal: int, _frame: FrameType | None) -> None:
@@ -235,7 +230,9 @@ if __name__ == "__main__":
     sys.path[0] = str(Path.cwd())
     sys.setrecursionlimit(2000)
     signal.signal(signal.SIGALRM, ring)
-    wanted = json.loads((HERE / "plan.json").read_text(encoding="utf-8"))
+    plan = (HERE / "plan.json").read_text(encoding="utf-8")
+    STANDARD.update(import_standard(plan))
+    wanted = json.loads(plan)
     sys.path[:0] = wanted["folders"]
     sys.argv = ["compared"]
     with (HERE / "outcomes.jsonl").open("w", encoding="utf-8") as lines:

@@ -1,11 +1,12 @@
 """Pool of the workshop's work trees: lent clean to one user at a time, then reused."""
 
+import asyncio
 import fcntl
 import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import AsyncGenerator, Container, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Container, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cached_property
 from itertools import chain, count
@@ -69,25 +70,24 @@ class Slot:
         self.lock = self.root.with_suffix(".lock")
         self.index = self.root.with_suffix(".index")
         self._admin = workshop.git_dir.resolve() / "worktrees" / name
-        self._git = Git(self.root, git_dir=self._admin)
 
-    async def prepare(self, commit: str) -> None:
-        """Reset the folder to exactly the files of a commit."""
+    async def prepare(self, commit: str, listing: Collection[str]) -> None:
+        """Reset the folder to exactly the files of a commit, which has those of the listing."""
         try:
-            await self._reset_files(commit)
+            await self._reset_files(commit, listing)
         except (RepositoryError, StoreError, OSError):
             self.delete_files()
-            await self._reset_files(commit)
+            await self._reset_files(commit, listing)
         # Git inside the tree gets its own index: marks in it must not decide what is restored.
         shutil.copyfile(self.index, self._admin / "index")
 
-    async def _reset_files(self, commit: str) -> None:
+    async def _reset_files(self, commit: str, listing: Collection[str]) -> None:
         used = self.index.is_file() and self.root.is_dir()
         self._link_repository(commit)
-        env = {"GIT_INDEX_FILE": str(self.index)}
         if used:
-            await self._git.check_output("clean", "-ffdxq", env=env)
-        await self._git.check_output(
+            await asyncio.to_thread(_delete_others, self.root, listing)
+        env = {"GIT_INDEX_FILE": str(self.index)}
+        await Git(self.root, git_dir=self._admin).check_output(
             "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, env=env
         )
 
@@ -178,7 +178,7 @@ class WorkTrees:
             slot, fd = self._create_slot() if apart else self._take_slot(commit)
         try:
             with _convert_disk_errors(slot.root):
-                await slot.prepare(commit)
+                await slot.prepare(commit, listing)
                 write_overlay(slot.root, changes)
             self._last[slot.name] = commit
             yield WorkTree(slot.root, commit, listing, changes)
@@ -204,7 +204,7 @@ class WorkTrees:
             resumed = not fresh and slot.read_mark()[:1] == [commit]
             if not resumed:
                 slot.mark.unlink(missing_ok=True)
-                await slot.prepare(commit)
+                await slot.prepare(commit, listing)
                 write_overlay(slot.root, changes)
                 slot.mark.write_text(f"{commit}\n{name}\n")
             yield WorkTree(slot.root, commit, listing, changes, resumed=resumed)
@@ -284,6 +284,31 @@ def _convert_disk_errors(place: Path) -> Iterator[None]:
         kind = StoreError if error.errno in NO_ROOM else RepositoryError
         what = f"{place}: cannot be written: {error.strerror}"
         raise kind(what, hint=f"{hint}; then resume") from error
+
+
+def _delete_others(root: Path, listing: Collection[str]) -> None:
+    """Delete all but the listed files and the link to the repository; links are not followed."""
+    folders: set[str] = set()
+    for path in listing:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(root / below) as entries:
+            for entry in entries:
+                name = f"{below}/{entry.name}" if below else entry.name
+                if not entry.is_dir(follow_symlinks=False):
+                    if name not in listing and name != ".git":
+                        Path(entry.path).unlink()
+                elif name in folders:
+                    waiting.append(name)
+                else:
+                    shutil.rmtree(entry.path)
+                    if name in listing:  # a submodule
+                        Path(entry.path).mkdir()
 
 
 def _make_removable(root: Path) -> None:

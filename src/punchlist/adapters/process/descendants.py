@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
 MARK = "PUNCHLIST_CHILD"
 """A variable of every child, by which descendants that left its session are found."""
@@ -46,6 +45,7 @@ done
 entry without a process group is a child that is being started.
 """
 _END_SECONDS = 2.0
+_PIECE = 1 << 16
 _GONE = (ProcessLookupError, PermissionError)
 
 
@@ -182,9 +182,9 @@ def _tell_guardian(line: str) -> None:
 
 
 def _list_children(pid: int) -> Iterator[int]:
-    with suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            yield from map(int, _read_bytes(f"{thread}/children").split())
+    with suppress(OSError), os.scandir(f"/proc/{pid}/task") as threads:
+        for thread in threads:
+            yield from map(int, _read_bytes(f"{thread.path}/children").split())
 
 
 def _list_descendants(pid: int) -> Iterator[int]:
@@ -237,6 +237,12 @@ def _members_by_ps(root: int) -> set[int]:
 
 def _read_bytes(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        number = os.open(path, os.O_RDONLY)
     except OSError:
         return b""
+    try:
+        return b"".join(iter(lambda: os.read(number, _PIECE), b""))
+    except OSError:
+        return b""
+    finally:
+        os.close(number)

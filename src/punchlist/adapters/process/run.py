@@ -100,9 +100,7 @@ class OutputWatch(Struct, frozen=True, kw_only=True):
 def base_environment(*, home: bool = False) -> dict[str, str]:
     """Return the allow-listed, secret-free part of our environment."""
     kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name in _ALLOWED or name.startswith("LC_")
+        name: os.environ[name] for name in os.environ if name in _ALLOWED or name.startswith("LC_")
     }
     kept["PATH"] = _list_program_folders()
     if home and "HOME" in os.environ:
@@ -124,7 +122,7 @@ def _list_program_folders() -> str:
     `node_modules/.bin` would be those of the code under review.
     """
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+    return os.pathsep.join(folder for folder in folders if folder.startswith("/"))
 
 
 async def run(  # noqa: PLR0913  # all that describes one child

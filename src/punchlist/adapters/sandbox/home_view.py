@@ -1,5 +1,6 @@
 """What children see of the user's home: toolchains and caches of packages; never keys."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,7 +31,9 @@ _SECRETS = """
 
 def find_toolchains(home: Path) -> tuple[Path, ...]:
     """Return the folders of the home that have compilers, interpreters and packages."""
-    return tuple(path for name in _TOOLCHAINS.split() if is_reachable(path := home / name))
+    return tuple(
+        home / name for name in _TOOLCHAINS.split() if os.access(f"{home}/{name}", os.F_OK)
+    )
 
 
 def list_secrets(home: Path) -> tuple[Path, ...]:

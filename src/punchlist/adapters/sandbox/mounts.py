@@ -1,7 +1,8 @@
 """Plan the mounts of a sandbox: what is found at which path inside."""
 
 import os
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,6 +24,9 @@ class Mount(Struct, frozen=True):
 
 
 Plan = dict[Path, Mount]
+Named = Mapping[str, Mount]
+"""The same by text, which is found faster."""
+_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM)
 
 
 def plan_mounts(sandbox: Sandbox, cwd: Path) -> list[Mount]:
@@ -36,10 +40,11 @@ def plan_mounts(sandbox: Sandbox, cwd: Path) -> list[Mount]:
     plan = dict(shown)
     for mount in shown.values():
         plan = {**_guard_git(mount, cwd), **plan}
-    for path in sandbox.hidden:
-        plan = {**{each.target: each for each in _hide_path(path, shown)}, **plan}
+    for mount in _hide_paths(sandbox.hidden, _name_targets(shown)):
+        plan.setdefault(mount.target, mount)
     plan |= {path: Mount(path, content=content) for path, content in sandbox.files}
-    kept = [mount for mount in plan.values() if not _is_repeated(mount, plan)]
+    named = _name_targets(plan)
+    kept = [mount for mount in plan.values() if not _is_repeated(mount, named)]
     return sorted(kept, key=lambda mount: len(mount.target.parts))
 
 
@@ -62,17 +67,48 @@ def _guard_git(mount: Mount, cwd: Path) -> Plan:
     return plan
 
 
-def _hide_path(path: Path, shown: Mapping[Path, Mount]) -> Iterator[Mount]:
-    """Yield mounts that empty a path that would be seen, also where its links lead."""
-    for form in dict.fromkeys((path, Path(os.path.realpath(path)))):
-        holder = next((shown[folder] for folder in form.parents if folder in shown), None)
-        if holder is not None and holder.source is not None:
-            root = holder.source.resolve()
-            real = (root / form.relative_to(holder.target)).resolve()
-            if real.is_relative_to(root):
-                yield from _empty_mount(real, holder.target / real.relative_to(root))
-        elif _is_system(form):
-            yield from _empty_mount(form, form)
+def _name_targets(plan: Plan) -> Named:
+    return {str(target): mount for target, mount in plan.items()}
+
+
+def _hide_paths(paths: Iterable[Path], shown: Named) -> Iterator[Mount]:
+    """Yield mounts that empty the paths that would be seen, also where their links lead."""
+    known: dict[str, str] = {}
+    for path in map(str, paths):
+        for form in dict.fromkeys((path, _follow_links(path, known))):
+            holder = _find_holder(form, shown)
+            if holder is not None and holder.source is not None:
+                root = holder.source.resolve()
+                real = (root / Path(form).relative_to(holder.target)).resolve()
+                if real.is_relative_to(root):
+                    yield from _empty_mount(real, holder.target / real.relative_to(root))
+            elif f"{form}/".startswith(_SYSTEM):
+                yield from _empty_mount(Path(form), Path(form))
+
+
+def _follow_links(path: str, known: dict[str, str]) -> str:
+    """Return the path without links; `known` has the folders of earlier ones. The usual places of
+    secrets are many, and in few folders.
+    """
+    folder, _, name = path.rpartition("/")
+    if name in ("", "..") or not path.startswith("/"):
+        return os.path.realpath(path)
+    if folder not in known:
+        known[folder] = os.path.realpath(folder or "/").rstrip("/")
+    form = f"{known[folder]}/{name}"
+    try:
+        is_link = stat.S_ISLNK(os.lstat(form).st_mode)
+    except OSError:
+        return form
+    return os.path.realpath(form) if is_link else form
+
+
+def _find_holder(path: str, shown: Named) -> Mount | None:
+    """Return the mount of the nearest folder around a path."""
+    folder = path.rpartition("/")[0]
+    while folder and folder not in shown:
+        folder = folder.rpartition("/")[0]
+    return shown.get(folder or "/")
 
 
 def _empty_mount(seen: Path, target: Path) -> Iterator[Mount]:
@@ -82,16 +118,12 @@ def _empty_mount(seen: Path, target: Path) -> Iterator[Mount]:
         yield Mount(target, content=b"")
 
 
-def _is_repeated(mount: Mount, plan: Plan) -> bool:
+def _is_repeated(mount: Mount, plan: Named) -> bool:
     """Return whether the folder around it shows the same already."""
     if mount.source is None:
         return False
-    holder = next((plan[folder] for folder in mount.target.parents if folder in plan), None)
+    holder = _find_holder(str(mount.target), plan)
     if holder is None or holder.source is None:
         return False
     same = holder.source / mount.target.relative_to(holder.target) == mount.source
     return same and holder.writable == mount.writable
-
-
-def _is_system(path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in SYSTEM)

@@ -11,15 +11,16 @@ import datetime as dt
 import hashlib
 import io
 import operator
+import os
 import pickle
 import random
 import re
 import types
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing takes long to import
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
     Setter = Callable[[Any], None]
 
@@ -113,7 +114,8 @@ def describe_foreign(value: Any) -> str:
 
 def shorten(text: str, places: tuple[str, ...] = ()) -> str:
     """Return the text with the folders it was made in left out, and the middle of a long one."""
-    for place in sorted({*places, str(Path.cwd())} - {"/", ""}, key=len, reverse=True):
+    here = os.getcwd()  # noqa: PTH109  # a Path takes longer, and calls are many
+    for place in sorted({*places, here} - {"/", ""}, key=len, reverse=True):
         text = text.replace(place, "<here>")
     if len(text) <= LONGEST:
         return text

@@ -6,14 +6,16 @@ punchlist and uses nothing newer than Python 3.8.
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 import types
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing takes long to import
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
+
+GET_FRAME = sys._getframe  # noqa: SLF001  # as inspect does, which takes long to import
 
 
 class Watch:
@@ -67,7 +69,7 @@ class Watch:
             return
         self.busy = True
         try:
-            frame = inspect.currentframe()
+            frame: types.FrameType | None = GET_FRAME()
             while frame is not None and self.hands_on(frame):
                 frame = frame.f_back
             if frame is not None and frame.f_code.co_filename.startswith(self.root):
