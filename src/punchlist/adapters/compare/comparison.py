@@ -58,7 +58,7 @@ class Comparison:
     async def compare(
         self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = ""
     ) -> CompareResult:
-        if sandbox_kind() == "none":
+        if sandbox_kind() != "bubblewrap":
             return CompareResult(unusable=_NO_SANDBOX)
         code = [path for path in paths if not self._protected.holds(path)]
         plan = await asyncio.to_thread(plan_calls, before, after, code, words)
@@ -77,7 +77,7 @@ class Comparison:
         return compare_sides(plan, old, new, again)
 
     async def replay(self, before: Tree, after: Tree, request: ReplayRequest) -> ReplayResult:
-        if sandbox_kind() == "none":
+        if sandbox_kind() != "bubblewrap":
             return ReplayResult(unusable=_NO_SANDBOX)
         ground = await find_leftovers(self._ground)
         sides = Sides(before, after, ground, self._python, self._protected)
