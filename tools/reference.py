@@ -45,6 +45,7 @@ What each kind of child process gets, where bubblewrap works; `punchlist doctor 
 but for what is listed: all children see `/usr`, some files of `/etc`, the tree and the installation of their own program, read-only,
 and have a `/tmp` of their own. No child sees the rest of your home, `/run`, punchlist's state, other agents' homes, `.git/config`, hooks,
 or `.env` and its like. There are no capabilities, and a filter refuses the system calls by which a sandbox is left.
+Where bubblewrap does not work [Landlock](../decisions/landlock.md) holds a part of it, and what is missing is said.
 `sandbox.read` shows more to all of them, `sandbox.required` refuses to run without: [settings](settings.md).
 
 | child | runs | reads besides | writes | reaches | unix sockets | at most |

@@ -24,6 +24,7 @@ def outside(tmp_path, monkeypatch):
     folder = tmp_path / "marks"
     folder.mkdir()
     monkeypatch.setattr("punchlist.adapters.sandbox.support.find_bubblewrap", lambda: "")
+    monkeypatch.setattr("punchlist.adapters.sandbox.support.find_version", lambda: 0)
     return folder
 
 

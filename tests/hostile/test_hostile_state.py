@@ -9,6 +9,7 @@ import pytest
 def test_state_that_is_deleted_under_a_run_is_told(repo, ground, tmp_path, monkeypatch, gone):
     """By a tool of the user's that runs without a sandbox."""
     monkeypatch.setattr("punchlist.adapters.sandbox.support.find_bubblewrap", lambda: "")
+    monkeypatch.setattr("punchlist.adapters.sandbox.support.find_version", lambda: 0)
     repo.commit({"a.py": "import os\n"})
     settings = tmp_path / "config/punchlist/settings.toml"
     settings.parent.mkdir(parents=True)

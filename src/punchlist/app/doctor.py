@@ -95,7 +95,8 @@ def _probe_home(home: Path) -> Probe:
 def _probe_sandbox() -> Probe:
     kind, lacks = sandbox.sandbox_kind(), sandbox.probe_support().weaknesses
     missing = "checks and analyzers run without a sandbox; install bubblewrap to have one"
-    note = "; ".join(lacks) if kind != "none" else missing
+    better = ["install bubblewrap for a complete one"] if kind == "landlock" else []
+    note = "; ".join((*lacks, *better)) if kind != "none" else missing
     root = "you are root" if os.getuid() == 0 else ""
     return Probe(
         name="sandbox",

@@ -30,11 +30,11 @@ class SandboxRow(Struct, frozen=True, kw_only=True):
 
 async def try_sandboxes() -> list[SandboxRow]:
     """Return the table, with a program run in the sandbox of each kind."""
-    lacks = probe_support().weaknesses
+    support = probe_support()
     rows = []
     for kind, profile in PROFILES.items():
         ran = await run(["true"], cwd=Path("/"), walls=Sandbox(kind=kind), timeout=20)
-        rows.append(_make_row(profile, works=ran.ok, lacks=lacks))
+        rows.append(_make_row(profile, works=ran.ok, lacks=support.list_weaknesses(kind)))
     return rows
 
 

@@ -62,10 +62,15 @@ class Checked:
         return asyncio.run(LocalCheckRunner(self.checkout).hash_environment(check))
 
 
-@pytest.fixture(params=["bubblewrap", "none"])
+@pytest.fixture(params=["bubblewrap", pytest.param("landlock", marks=pytest.mark.soak), "none"])
 def walls(request, monkeypatch):
-    if request.param == "none":
+    if request.param != "bubblewrap":
         monkeypatch.setattr(sandbox, "find_bubblewrap", str)
+    if request.param == "none":
+        monkeypatch.setattr(sandbox, "find_version", int)
+    elif request.param == "landlock":
+        if sandbox.sandbox_kind() != "landlock":
+            pytest.skip("LOUD: this kernel has no Landlock; checks are NOT tested behind it")
     elif sandbox.sandbox_kind() != "bubblewrap":
         pytest.skip(
             "LOUD: bubblewrap is not installed or does not work here; checks are NOT tested behind it"

@@ -405,7 +405,7 @@ def test_keys_in_an_ignored_folder_that_is_lent_are_not_read(checked, walls, nam
     result = checked.run(
         sh(f"cat deploy/secrets.py deploy/{name}"), checked.tree({".gitignore": "deploy\n"})
     )
-    assert result.output == "code" or walls == "none"
+    assert result.output == "code" or walls != "bubblewrap"
 
 
 def test_a_check_can_ask_git_about_the_tree_whose_objects_lie_in_the_checkout(

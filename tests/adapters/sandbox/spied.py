@@ -1,4 +1,4 @@
-"""Runs the spy as a child of one kind, through the door that punchlist itself uses, and prints what it told: KIND WORLD."""
+"""Runs the spy as a child of one kind, through the door that punchlist itself uses, and prints what it told: KIND WORLD LEVEL."""
 
 import asyncio
 import json
@@ -6,6 +6,8 @@ import re
 import shutil
 import sys
 from pathlib import Path
+
+from refused import refuse_namespaces
 
 from punchlist.adapters.agents.cli_agent import AgentSetup
 from punchlist.adapters.agents.home import AgentPlace
@@ -18,6 +20,7 @@ from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.adapters.sandbox import support
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.ports.agent import Ask
@@ -58,6 +61,10 @@ async def spy(kind, world):
         return f"{reply.failed} {(state / 'runs/one' / reply.transcript).read_text()}"
 
 
+if sys.argv[3] != "bubblewrap":
+    support.find_bubblewrap = str
+if sys.argv[3] == "landlock alone":
+    refuse_namespaces()
 told = asyncio.run(spy(sys.argv[1], Path(sys.argv[2])))
 found = max(re.findall("SPIED ([0-9a-f]+)", told), key=len, default="")
 print(bytes.fromhex(found).decode() if found else json.dumps({"failed": told[-3000:]}))

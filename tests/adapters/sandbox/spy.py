@@ -77,8 +77,57 @@ def find_allowed():
     status = dict(
         line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines()
     )
-    yield from ["capabilities"] if int(status["CapEff"], 16) or int(status["CapBnd"], 16) else []
+    yield from ["capabilities"] if int(status["CapEff"], 16) else []
+    # Without new privileges nothing comes of it, and only root can give it up.
+    yield from ["capabilities to gain"] if int(status["CapBnd"], 16) else []
     yield from ["new privileges"] if status["NoNewPrivs"].strip() != "1" else []
+
+
+def find_touched():
+    """What can be done to a file outside by other calls than open, and to its folder."""
+    victim = Path(TARGETS["victim"])
+    own = Path(os.environ.get("TMPDIR", "/tmp")) / "own"
+    calls = {
+        "truncate": lambda: os.truncate(victim, 1),
+        "rename": lambda: victim.rename(victim.with_name("renamed")),
+        "replace": lambda: [own.write_text("x"), own.replace(victim)],
+        "link here": lambda: os.link(victim, own.with_name("linked")),
+        "link there": lambda: [own.write_text("x"), os.link(own, victim.with_name("linked"))],
+        "symlink": lambda: victim.with_name("symlinked").symlink_to("x"),
+        "folder": lambda: victim.with_name("folder").mkdir(),
+        "pipe": lambda: os.mkfifo(victim.with_name("pipe")),
+        "unlink": victim.unlink,
+        "mode": lambda: victim.chmod(victim.stat().st_mode & 0o777 ^ 0o4),
+        "time": lambda: os.utime(victim),
+        "attribute": lambda: os.setxattr(victim, f"user.{os.urandom(4).hex()}", b"x"),
+    }
+    for name, call in calls.items():
+        with contextlib.suppress(OSError):
+            before = look(victim)
+            with contextlib.suppress(OSError):
+                call()
+            if look(victim) != before:
+                yield name
+
+
+def look(victim):
+    stat = victim.stat()
+    times = (stat.st_mtime_ns, stat.st_size, stat.st_mode, stat.st_nlink)
+    return times, os.listxattr(victim), victim.parent.stat().st_mtime_ns
+
+
+def find_met():
+    """Processes outside that can be sent signals, or looked into."""
+    pid = TARGETS["process"]
+    for name, call in (
+        ("signal", lambda: os.kill(pid, 0)),
+        ("variables", lambda: Path(f"/proc/{pid}/environ").read_bytes()),
+        ("files", Path(f"/proc/{pid}/fd/0").readlink),
+        ("root", lambda: list(Path(f"/proc/{pid}/root/etc").iterdir())),
+    ):
+        with contextlib.suppress(OSError):
+            call()
+            yield name
 
 
 def find_seen():
@@ -104,6 +153,8 @@ told = {
     "written": sorted(find_written()),
     "reached": sorted(find_reached()),
     "allowed": sorted(find_allowed()),
+    "touched": sorted(find_touched()),
+    "met": sorted(find_met()),
     "seen": sorted(find_seen()),
     "git": list(ask_git()),
     "unix": "",

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import punchlist
+from punchlist.adapters.sandbox.landlock.plan import find_version
 from punchlist.adapters.sandbox.support import sandbox_kind
 
 HERE = Path(__file__).parent
@@ -78,6 +79,13 @@ class World:
             ],
             "reach": [list(door) for door in self.open_doors(stack)],
         }  # fmt: skip
+        victim = folder / "elsewhere/victim"
+        victim.write_text("as it was")
+        drop = {"user": user, "group": user, "extra_groups": []} if user else {}
+        living = subprocess.Popen(["sleep", "600"], **drop)
+        stack.callback(living.wait)
+        stack.callback(living.kill)
+        self.targets |= {"victim": str(victim), "process": living.pid}
         (tools / "targets.json").write_text(json.dumps(self.targets))
         if user:
             for path in (folder, *folder.rglob("*")):
@@ -157,8 +165,8 @@ class World:
             timeout=120,
         )
 
-    def spy(self, kind):
-        done = self.run(str(HERE / "spied.py"), kind, str(self.folder))
+    def spy(self, kind, level):
+        done = self.run(str(HERE / "spied.py"), kind, str(self.folder), level)
         assert done.returncode == 0, done.stderr[-3000:]
         told = json.loads(done.stdout)
         assert "failed" not in told, told["failed"]
@@ -183,10 +191,10 @@ def world(request):
 def told(world):
     known = {}
 
-    def spy(kind):
+    def spy(kind, level="bubblewrap"):
         with suppress(KeyError):
-            return known[kind]
-        return known.setdefault(kind, world.spy(kind))
+            return known[kind, level]
+        return known.setdefault((kind, level), world.spy(kind, level))
 
     return spy
 
@@ -201,6 +209,8 @@ def test_a_child_reads_no_key_wherever_it_lies(world, told, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_child_writes_nothing_outside_its_own_places(told, kind):
     assert told(kind)["written"] == []
+    assert told(kind)["touched"] == []
+    assert told(kind)["met"] == []
 
 
 @needs_bubblewrap
@@ -259,3 +269,29 @@ def test_a_setting_that_names_a_key_does_not_print_it(world):
     assert mark not in done.stdout + done.stderr
     written = (path for path in (world.home / "state").rglob("*") if path.is_file())
     assert not [path for path in written if mark.encode() in path.read_bytes()]
+
+
+LEVELS = ("landlock", "landlock alone")
+needs_landlock = pytest.mark.skipif(
+    find_version() < 6, reason="NOT TESTED HERE: this kernel has no Landlock, or an early one"
+)
+
+
+@needs_landlock
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_bubblewrap_landlock_keeps_a_child_from_keys_files_sockets_and_powers(
+    world, told, kind, level
+):
+    found = told(kind, level)
+    assert [str(world.marks[mark]) for mark in found["read"]] == []
+    assert found["written"] == []
+    # An agent has to reach its model; without a network namespace it reaches everything.
+    assert found["reached"] == (["tcp"] if (kind, level) == ("agent", "landlock alone") else [])
+    assert found["unix"] == "refused"
+    powers = [] if world.user == 0 or level == "landlock" else ["capabilities to gain"]
+    assert found["allowed"] == powers
+    assert found["met"] == []
+    # There are no rules for these: it is said that they are open.
+    assert found["touched"] == ([] if kind == "analyzer" else ["attribute", "mode", "time"])
+    assert found["git"] == ["", "first", "v1", ""]

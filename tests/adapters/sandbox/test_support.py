@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from refused import refuse_landlock
 
 from punchlist.adapters.process.run import run
 from punchlist.adapters.sandbox import support
@@ -69,11 +70,12 @@ def test_where_it_is_required_nothing_runs_without(tmp_path, monkeypatch):
     ran = asyncio.run(run(["touch", str(mark)], cwd=tmp_path, walls=Sandbox(required=True)))
     assert ran.trouble.startswith("not started, a complete sandbox is required")
     assert not mark.exists()
-    assert asyncio.run(run(["touch", str(mark)], cwd=tmp_path, walls=Sandbox())).ok
+    walls = Sandbox(writable=(tmp_path,))
+    assert asyncio.run(run(["touch", str(mark)], cwd=tmp_path, walls=walls)).ok
 
 
 def command_line(repo, tmp_path, *arguments, path=None):
-    """The real command, where bubblewrap is not on PATH."""
+    """The real command, where bubblewrap is not on PATH, and the kernel has no Landlock."""
     env = {
         "HOME": str(tmp_path / "home"),
         "PUNCHLIST_HOME": str(tmp_path / "state"),
@@ -88,6 +90,7 @@ def command_line(repo, tmp_path, *arguments, path=None):
         capture_output=True,
         text=True,
         check=False,
+        preexec_fn=refuse_landlock,
     )
 
 
@@ -113,7 +116,7 @@ def test_a_run_says_what_its_sandbox_lacked_in_ledger_and_summary(repo, tmp_path
         event for event in map(json.loads, told.splitlines()) if "reviewed" in str(event)
     ]
     assert reviewed["event"]["weaknesses"] == [
-        "analyzer: no bubblewrap: files, network and processes are as open as to you"
+        "analyzer: no bubblewrap, no Landlock: files, network and processes are as open as to you"
     ]
 
 

@@ -145,6 +145,7 @@ class CliAgent:
             Egress(plan.policy, EgressLog(report_refusal)),
             plan.held,
             tuple(weaknesses),
+            sandbox_kind(),
         )
 
     def _make_measurer(
@@ -175,7 +176,7 @@ class CliAgent:
             key=next((name for name in names if not name.endswith(_URL)), ""),
             base_url=next((env[name] for name in names if name.endswith(_URL)), ""),
             dollars_left=self._setup.spending.left,
-            sandboxed=place.sandbox and sandbox_kind() == "bubblewrap",
+            sandboxed=place.sandbox and sandbox_kind() != "none",
         )
 
     async def _run_call(
@@ -198,7 +199,8 @@ class CliAgent:
         }
         line = [program, *command[1:], *call.arguments]
         sandbox = self._build_sandbox(ask, call, [program, *command[1:], which("node") or ""])
-        if not context.sandboxed and (trouble := _exposure_reason(call, ask.folder)):
+        hides = context.sandboxed and sandbox_kind() == "bubblewrap"
+        if not hides and (trouble := _exposure_reason(call, ask.folder)):
             return ProcessResult(command=tuple(line), trouble=trouble)
         return await run_behind_proxy(
             line,

@@ -114,6 +114,8 @@ def _prepare_unsandboxed(
         source, target = ground.checkout / name, root / name
         if not target.parent.is_dir() or not _is_free(target, root):
             continue
+        if source in ground.hidden and sandbox_kind() != "none":
+            continue
         if source.name == "node_modules":
             target.symlink_to(source.resolve(), target_is_directory=True)
         elif source.is_file():
@@ -127,11 +129,27 @@ def _prepare_unsandboxed(
     paths = [root, root / "src", *_find_linked(command, ground, root)]
     env = {**_build_environment(home, paths), "TMPDIR": str(temporary)}
     try:
-        sandbox = Sandbox(kind=ground.kind, network=True, required=ground.sandbox.required)
-        yield LaunchSpec(cwd=root, env=env, sandbox=sandbox)
+        yield LaunchSpec(cwd=root, env=env, sandbox=_fence_tree(root, ground, reports, command))
     finally:
         for target in made:
             target.unlink(missing_ok=True)
+
+
+def _fence_tree(
+    root: Path, ground: CheckoutContext, reports: Path, command: Sequence[str]
+) -> Sandbox:
+    """Return what Landlock has to hold of a check that runs in the tree itself."""
+    lent = ((ground.checkout / name).resolve() for name in _list_lent(command, ground))
+    programs = [*_find_programs(command, ground), *(path for path in lent if path.is_dir())]
+    view = show_repository(root)
+    return Sandbox(
+        kind=ground.kind,
+        binds=(*((path, path, False) for path in programs), *view.binds, (root, root, True)),
+        files=view.files,
+        writable=(reports,),
+        hidden=(*list_secrets(_real_home()), *ground.hidden),
+        required=ground.sandbox.required,
+    )
 
 
 def _build_environment(home: Path, paths: Sequence[Path]) -> dict[str, str]:

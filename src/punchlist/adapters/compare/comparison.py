@@ -63,7 +63,7 @@ class Comparison:
         from punchlist.adapters.compare.call_plan import plan_calls
         from punchlist.adapters.compare.outcomes import compare_sides
 
-        if sandbox_kind() == "none":
+        if sandbox_kind() != "bubblewrap":
             return CompareResult(unusable=_NO_SANDBOX)
         code = [path for path in paths if not self._protected.holds(path)]
         plan = await asyncio.to_thread(plan_calls, before, after, code, words)
@@ -84,7 +84,7 @@ class Comparison:
     async def replay(self, before: Tree, after: Tree, request: ReplayRequest) -> ReplayResult:
         from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
 
-        if sandbox_kind() == "none":
+        if sandbox_kind() != "bubblewrap":
             return ReplayResult(unusable=_NO_SANDBOX)
         ground = await find_leftovers(self._ground)
         sides = Sides(before, after, ground, self._python, self._protected)

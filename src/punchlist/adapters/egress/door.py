@@ -8,7 +8,6 @@ child asks. Then the launcher becomes the child's command.
 import asyncio
 import os
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from pathlib import Path
 from punchlist.adapters.egress.policy import PORT, URL, EgressPolicy
 from punchlist.adapters.egress.proxy import USUAL_LIMITS, EgressProxy, ProxyLimits
 from punchlist.adapters.egress.traffic import EgressLog
+from punchlist.adapters.sandbox.installations import launcher_python
 
 _LAUNCHER = """
 import os, socket, sys
@@ -88,11 +88,6 @@ async def _serve_door(ours: socket.socket, proxy: EgressProxy) -> None:
     if descriptors:
         await proxy.listen(socket.socket(fileno=descriptors[0]))
         await loop.sock_sendall(ours, b"g")
-
-
-def launcher_python() -> str:
-    """Return the path of this Python, behind a virtual environment and links."""
-    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def launcher_folders() -> tuple[Path, ...]:

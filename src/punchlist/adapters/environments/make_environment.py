@@ -138,7 +138,7 @@ class EnvironmentMaker:
         self._tree = tree
         self._ground = replace(ground, kind=ChildKind.SETUP)
         self._draft = plan.folder.with_name(f"{_MAKING}{secrets.token_hex(4)}")
-        self._sandboxed = sandbox_kind() != "none"
+        self._sandboxed = sandbox_kind() == "bubblewrap"
         self._registry = registry_environment()
         installer = "uv" if which("uv") else "pip"
         self._egress = build_egress(self._registry, hosts, installer, EgressLog())

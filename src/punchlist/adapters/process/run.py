@@ -148,14 +148,15 @@ async def run(  # noqa: PLR0913  # all that describes one child
     environment = {**(base_environment() if env is None else env), MARK: family.mark}
     with closing(BoundedOutput(limit)) as stdout, closing(BoundedOutput(limit)) as stderr:
         child = _Child({1: stdout, 2: stderr}, family, watch.hear, whole=not trim)
-        started = time.monotonic()
+        started, scratch = time.monotonic(), None
         try:
             with prepare_command(command, walls, cwd=cwd, env=environment) as prepared:
+                scratch = prepared.scratch
                 ready = replace(prepared, descriptors=(*prepared.descriptors, *pass_fds))
                 trouble = await _start_child(
                     child, ready, env=environment, stdin=stdin, watch=watch
                 )
-            quotas = QuotaWatch(walls) if walls else None
+            quotas = QuotaWatch(walls, scratch) if walls else None
             trouble = trouble or await _wait_for_end(child, family, timeout, watch, quotas)
             family.kill_all()
             await child.wait_drained()
@@ -163,6 +164,8 @@ async def run(  # noqa: PLR0913  # all that describes one child
             family.kill_all()
             await child.wait_and_close()
             family.release_root()
+            if scratch:
+                shutil.rmtree(scratch, ignore_errors=True)
         trouble = trouble or child.find_trouble(limit, trim=trim)
         if walls:
             trouble = trouble or _sandbox_trouble(child, command[0])
@@ -386,7 +389,7 @@ def _sandbox_trouble(child: _Child, name: str) -> str:
     errors = child.streams[2].value().decode(errors="replace")
     if code == _NOT_FOUND and name in errors and "not found" in errors:
         return f"{MISSING}: {name}"
-    if code == 1 and errors.startswith("bwrap: "):
+    if code == 1 and errors.startswith(("bwrap: ", "landlock: ")):
         return f"the sandbox could not be set up: {errors.splitlines()[0]}"
     if _SIGNAL_BASE < code <= _SIGNAL_BASE + signal.NSIG:
         return f"{SIGNALLED} {code - _SIGNAL_BASE}"

@@ -14,7 +14,7 @@ from punchlist.adapters.sandbox.mounts import Mount, plan_mounts
 from punchlist.adapters.sandbox.sandbox import HOME, PRIVATE, Sandbox
 from punchlist.adapters.sandbox.seccomp import build_filter
 
-_ETC = """
+ETC = """
     alternatives crypto-policies fonts gai.conf ImageMagick-6 ImageMagick-7 ld.so.cache locale.alias
     localtime magic mime.types os-release php pki/ca-trust pki/tls/certs pki/tls/cert.pem protocols
     R services ssl/certs ssl/cert.pem ssl/openssl.cnf timezone
@@ -26,7 +26,7 @@ _READ_ONLY_PROC = "sys irq bus fs acpi scsi mtrr pressure sysrq-trigger"
 """Parts of /proc that belong to root, who can write to some of them without any capability."""
 _EMPTY_PROC = "kcore kmsg timer_list kpagecgroup kpagecount kpageflags slabinfo vmallocinfo"
 _NSSWITCH = b"passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"
-_GITCONFIG = b"[safe]\n\tdirectory = *\n[core]\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n"
+GITCONFIG = b"[safe]\n\tdirectory = *\n[core]\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n"
 _HOST = "sandbox"
 
 
@@ -130,7 +130,7 @@ def _guard_proc() -> tuple[str, ...]:
 @cache
 def _read_etc() -> dict[Path, bytes | None]:
     """Return what is shown of /etc: the content of small files, None for all else."""
-    names = (*_ETC.split(), *(path.name for path in Path("/etc").glob("java*")))
+    names = (*ETC.split(), *(path.name for path in Path("/etc").glob("java*")))
     paths = [path for name in names if (path := Path("/etc", name)).exists()]
     small = {path for path in paths if path.is_file() and path.stat().st_size <= _COPIED}
     return {path: path.read_bytes() if path in small else None for path in paths}
@@ -157,7 +157,7 @@ def _make_etc(sandbox: Sandbox, env: Mapping[str, str], held: Descriptors) -> It
     contents |= {key: text.encode() for key, text in made.items()}
     if sandbox.network:
         contents |= {key: _read_bytes(f"/etc/{key}") for key in ("hosts", "resolv.conf")}
-    contents |= {"nsswitch.conf": _NSSWITCH, "gitconfig": _GITCONFIG}
+    contents |= {"nsswitch.conf": _NSSWITCH, "gitconfig": GITCONFIG}
     for key, content in contents.items():
         yield from ("--perms", "0444", "--file", held.add(content), f"/etc/{key}")
 

@@ -20,6 +20,10 @@ _KEPT = re.compile(
     r"|extensions\.\w+|index\.version|feature\.manyfiles"
 )
 """Settings without which git would misread the repository."""
+_OWN = re.compile(
+    r"core\.(hookspath|attributesfile|excludesfile|logallrefupdates|compression)|gc\.auto"
+)
+"""Others that punchlist's own repositories have."""
 _PLAIN = re.compile(r"[\w./+-]*")
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*(?:\"((?:[^\"\\]|\\.)*)\")?\s*\](.*)")
 _ALTERNATES = 16
@@ -104,6 +108,18 @@ def clean_config(text: str) -> bytes:
         if _KEPT.fullmatch(f"{section}.{key}") and _PLAIN.fullmatch(value):
             kept.setdefault(section, []).append(f"\t{key} = {value}\n")
     return "".join(f"[{section}]\n{''.join(lines)}" for section, lines in kept.items()).encode()
+
+
+def is_clean_config(file: Path) -> bool:
+    """Return whether a repository's settings are only such as are shown to children."""
+    text = _read_text(file)
+    headers = (_SECTION.fullmatch(line.strip()) for line in text.splitlines())
+    named = any(header is not None and header[2] is not None for header in headers)
+    return not named and all(
+        (_KEPT.fullmatch(f"{section}.{key}") or _OWN.fullmatch(f"{section}.{key}"))
+        and _PLAIN.fullmatch(value)
+        for section, key, value in _parse_config(text)
+    )
 
 
 def _parse_config(text: str) -> Iterator[tuple[str, str, str]]:

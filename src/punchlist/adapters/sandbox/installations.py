@@ -74,6 +74,11 @@ def find_own_installation(path: str, private: Private) -> tuple[Path, ...]:
     return drop_inner([*own, *find_installations((sys.executable,), path, private)])
 
 
+def launcher_python() -> str:
+    """Return the path of this Python, behind a virtual environment and links."""
+    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+
+
 def is_shared(folder: Path, private: Private) -> bool:
     """Return whether the folder holds much else than one installation: it is private, a checkout,
     or a folder that programs share, or it contains one.

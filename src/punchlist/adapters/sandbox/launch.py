@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.sandbox.bubblewrap import Descriptors, build_arguments
+from punchlist.adapters.sandbox.landlock.plan import encode_plan, launcher_line, make_scratch
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import counts_processes, probe_support
 from punchlist.ports.weaknesses import note_weaknesses
@@ -26,21 +27,32 @@ class PreparedCommand(Struct, frozen=True):
     descriptors: tuple[int, ...] = ()
     refused: str = ""
     """Why it must not be started."""
+    scratch: Path | None = None
+    """A folder for its temporary files, to be removed when it has ended."""
 
 
 @contextmanager
 def prepare_command(
     command: Sequence[str], sandbox: Sandbox | None, *, cwd: Path, env: Mapping[str, str]
 ) -> Iterator[PreparedCommand]:
-    """Prepare the command for a sandbox in `cwd`; without bubblewrap only limits apply."""
+    """Prepare the command for a sandbox in `cwd`; without bubblewrap as far as Landlock can, and
+    without that too only limits apply.
+    """
     if sandbox is None:
         yield PreparedCommand(list(command), cwd)
         return
     support = probe_support()
-    note_weaknesses(sandbox.kind, support.weaknesses)
+    weaknesses = support.list_weaknesses(sandbox.kind)
+    note_weaknesses(sandbox.kind, weaknesses)
     inner = [*_limit_command(sandbox), *command]
     if sandbox.required and not support.complete:
-        yield PreparedCommand(inner, cwd, refused="; ".join(support.weaknesses))
+        yield PreparedCommand(inner, cwd, refused="; ".join(weaknesses))
+    elif support.landlock.abi:
+        with ExitStack() as stack:
+            held, scratch = Descriptors(stack), make_scratch()
+            given = held.add(encode_plan(sandbox, env, scratch, support.landlock))
+            line = [*launcher_line(), given, *inner]
+            yield PreparedCommand(line, cwd, tuple(held.numbers), scratch=scratch)
     elif not support.program:
         yield PreparedCommand(inner, cwd)
     else:

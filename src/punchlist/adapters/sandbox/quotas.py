@@ -24,7 +24,7 @@ _SLACK = 2.0
 class QuotaWatch:
     """Compares a family of processes with the quotas of its sandbox, look by look."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, scratch: Path | None = None) -> None:
         self._quotas = sandbox.profile.quotas
         self._memory = min(self._quotas.memory, _machine_memory())
         self._folders = [

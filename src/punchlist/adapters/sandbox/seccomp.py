@@ -32,22 +32,15 @@ _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX, which type for the user."""
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _RAW, _PACKET = 3, 10
-_NUMBER, _ARCHITECTURE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32
+_NUMBER, _ARCHITECTURE, _FIRST, SECOND, _THIRD = 0, 4, 16, 24, 32
 """Offsets of the call's number and arguments; the low halves, as these machines have it."""
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _AND, _RETURN = (
-    0x20,
-    0x15,
-    0x35,
-    0x45,
-    0x54,
-    0x06,
-)
+_LOAD, JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, AND, RETURN = (0x20, 0x15, 0x35, 0x45, 0x54, 0x06)
 
 Instruction = tuple[int, int, int, int]
 
 
-class _Machine(NamedTuple):
+class Machine(NamedTuple):
     column: int
     audit: int
     clone: int
@@ -56,106 +49,119 @@ class _Machine(NamedTuple):
 
 
 _MACHINES = {
-    "x86_64": _Machine(1, 0xC000003E, 56, 16, 41),
-    "aarch64": _Machine(2, 0xC00000B7, 220, 29, 198),
+    "x86_64": Machine(1, 0xC000003E, 56, 16, 41),
+    "aarch64": Machine(2, 0xC00000B7, 220, 29, 198),
 }
 
 
+def find_machine() -> Machine | None:
+    """Return how this machine numbers its calls, or None if that is not known here."""
+    return _MACHINES.get(platform.machine())
+
+
 @cache
-def build_filter(*, unix_sockets: bool, tracing: bool = False) -> bytes:
+def build_filter(
+    *,
+    unix_sockets: bool,
+    tracing: bool = False,
+    network: bool = True,
+    more: tuple[Instruction, ...] = (),
+) -> bytes:
     """Return the filter's program for this machine, or b'' if its calls are not known here.
 
-    `tracing` is for children that see no other processes than their own.
+    `tracing` is for children that see no other processes than their own. `more` is executed with
+    the call's number loaded, and has to keep it.
     """
-    machine = _MACHINES.get(platform.machine())
+    machine = find_machine()
     if machine is None:
         return b""
     code = [
         *_check_architecture(machine),
         *_deny_calls(machine, tracing=tracing),
+        *more,
         *_check_clone(machine),
         *_check_ioctl(machine),
-        *_check_socket(machine, unix_sockets=unix_sockets),
+        *_check_socket(machine, unix_sockets=unix_sockets, network=network),
     ]
     return b"".join(struct.pack("HBBI", *each) for each in code)
 
 
-def _load(offset: int) -> Instruction:
+def load(offset: int) -> Instruction:
     return (_LOAD, 0, 0, offset)
 
 
-def _refuse(number: int) -> Instruction:
-    return (_RETURN, 0, 0, _ERRNO | number)
+def refuse(number: int) -> Instruction:
+    return (RETURN, 0, 0, _ERRNO | number)
 
 
-_PASS: Instruction = (_RETURN, 0, 0, _ALLOW)
+PASS: Instruction = (RETURN, 0, 0, _ALLOW)
 
 
-def _check_architecture(machine: _Machine) -> list[Instruction]:
+def _check_architecture(machine: Machine) -> list[Instruction]:
     """Refuse the calls of other instruction sets, which have other numbers."""
     return [
-        _load(_ARCHITECTURE),
-        (_JUMP_EQUAL, 1, 0, machine.audit),
-        _refuse(errno.ENOSYS),
-        _load(_NUMBER),
+        load(_ARCHITECTURE),
+        (JUMP_EQUAL, 1, 0, machine.audit),
+        refuse(errno.ENOSYS),
+        load(_NUMBER),
         (_JUMP_AT_LEAST, 0, 1, _X32),
-        _refuse(errno.ENOSYS),
+        refuse(errno.ENOSYS),
     ]
 
 
-def _deny_calls(machine: _Machine, *, tracing: bool) -> list[Instruction]:
+def _deny_calls(machine: Machine, *, tracing: bool) -> list[Instruction]:
     table = _DENIED if tracing else _DENIED + _TRACING
     numbers = [int(word) for word in table.split()[machine.column :: 3]]
     numbers += _DENIED_X86 if machine.column == 1 else ()
     code = []
     for number in numbers:
-        code += [(_JUMP_EQUAL, 0, 1, number), _refuse(errno.EPERM)]
+        code += [(JUMP_EQUAL, 0, 1, number), refuse(errno.EPERM)]
     # clone3 has its flags in memory, where a filter cannot look; libraries then call clone.
-    return [*code, (_JUMP_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]
+    return [*code, (JUMP_EQUAL, 0, 1, _CLONE3), refuse(errno.ENOSYS)]
 
 
-def _check_clone(machine: _Machine) -> list[Instruction]:
+def _check_clone(machine: Machine) -> list[Instruction]:
     return [
-        (_JUMP_EQUAL, 0, 4, machine.clone),
-        _load(_FIRST),
+        (JUMP_EQUAL, 0, 4, machine.clone),
+        load(_FIRST),
         (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACES),
-        _refuse(errno.EPERM),
-        _PASS,
+        refuse(errno.EPERM),
+        PASS,
     ]
 
 
-def _check_ioctl(machine: _Machine) -> list[Instruction]:
+def _check_ioctl(machine: Machine) -> list[Instruction]:
     first, second = _TERMINAL_INPUT
     return [
-        (_JUMP_EQUAL, 0, 5, machine.ioctl),
-        _load(_SECOND),
-        (_JUMP_EQUAL, 1, 0, first),
-        (_JUMP_EQUAL, 0, 1, second),
-        _refuse(errno.EPERM),
-        _PASS,
+        (JUMP_EQUAL, 0, 5, machine.ioctl),
+        load(SECOND),
+        (JUMP_EQUAL, 1, 0, first),
+        (JUMP_EQUAL, 0, 1, second),
+        refuse(errno.EPERM),
+        PASS,
     ]
 
 
-def _check_socket(machine: _Machine, *, unix_sockets: bool) -> list[Instruction]:
+def _check_socket(machine: Machine, *, unix_sockets: bool, network: bool) -> list[Instruction]:
     """Allow TCP and UDP, routing messages, and unix sockets if they may be used; no raw ones."""
-    families = [_INET, _INET6, *([_UNIX] if unix_sockets else [])]
+    families = [*([_INET, _INET6] if network else []), *([_UNIX] if unix_sockets else [])]
     known = [
-        (_JUMP_EQUAL, len(families) - place + 4, 0, family) for place, family in enumerate(families)
+        (JUMP_EQUAL, len(families) - place + 4, 0, family) for place, family in enumerate(families)
     ]
     return [
-        (_JUMP_EQUAL, 1, 0, machine.socket),
-        _PASS,
-        _load(_FIRST),
+        (JUMP_EQUAL, 1, 0, machine.socket),
+        PASS,
+        load(_FIRST),
         *known,
-        (_JUMP_EQUAL, 0, 3, _NETLINK),
-        _load(_THIRD),
-        (_JUMP_EQUAL, 0, 1, 0),
-        _PASS,
-        _refuse(errno.EAFNOSUPPORT),
-        _load(_SECOND),
-        (_AND, 0, 0, 0xF),
-        (_JUMP_EQUAL, 1, 0, _RAW),
-        (_JUMP_EQUAL, 0, 1, _PACKET),
-        _refuse(errno.EPERM),
-        _PASS,
+        (JUMP_EQUAL, 0, 3, _NETLINK),
+        load(_THIRD),
+        (JUMP_EQUAL, 0, 1, 0),
+        PASS,
+        refuse(errno.EAFNOSUPPORT),
+        load(SECOND),
+        (AND, 0, 0, 0xF),
+        (JUMP_EQUAL, 1, 0, _RAW),
+        (JUMP_EQUAL, 0, 1, _PACKET),
+        refuse(errno.EPERM),
+        PASS,
     ]

@@ -13,6 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.sandbox.bubblewrap import Descriptors, build_arguments
+from punchlist.adapters.sandbox.landlock import plan
+from punchlist.adapters.sandbox.landlock.plan import LandlockSupport, find_version
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.seccomp import build_filter
@@ -22,7 +24,7 @@ _OPTIONS = {"lock": "--disable-userns", "size": "--size"}
 _TRIED = ("lock", "proc", "user", "seccomp", "network")
 """What a machine or a container may refuse, the least loss first."""
 _WORDS = {
-    "bubblewrap": "no bubblewrap: files, network and processes are as open as to you",
+    "bubblewrap": "no bubblewrap, no Landlock: files, network and processes are as open as to you",
     "network": "no network namespace: the network can be reached",
     "user": "no user namespace: root inside is root outside, without its capabilities",
     "seccomp": "no filter of system calls",
@@ -34,14 +36,25 @@ _COUNTED = (5, 14)
 
 
 class Support(Struct, frozen=True):
-    """A bubblewrap that works, '' if there is none, and what it cannot give."""
+    """A bubblewrap that works, '' if there is none, and what it cannot give; or what there is of
+    Landlock instead.
+    """
 
     program: str = ""
     lacks: frozenset[str] = frozenset({"bubblewrap"})
+    landlock: LandlockSupport = LandlockSupport()
+
+    def list_weaknesses(self, kind: ChildKind) -> tuple[str, ...]:
+        """Return what the sandbox of a child of this kind lacks."""
+        if self.landlock.abi:
+            return plan.list_weaknesses(self.landlock, kind)
+        return tuple(words for name, words in _WORDS.items() if name in self.lacks)
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        return tuple(words for name, words in _WORDS.items() if name in self.lacks)
+        """What the sandboxes lack, of all kinds of children."""
+        found = (each for kind in ChildKind for each in self.list_weaknesses(kind))
+        return tuple(dict.fromkeys(found))
 
     @property
     def complete(self) -> bool:
@@ -49,19 +62,43 @@ class Support(Struct, frozen=True):
 
 
 def sandbox_kind() -> str:
-    return "bubblewrap" if probe_support().program else "none"
+    support = probe_support()
+    return "bubblewrap" if support.program else "landlock" if support.landlock.abi else "none"
 
 
 def can_hold_network() -> bool:
     """Return whether a child can be kept from the network."""
     support = probe_support()
-    return bool(support.program) and "network" not in support.lacks
+    own = bool(support.program) and "network" not in support.lacks
+    return own or support.landlock.namespaces
 
 
 def probe_support() -> Support:
     """Return what was found out when first asked."""
     program = find_bubblewrap()
-    return _probe(program) if program else Support()
+    support = _probe(program) if program else Support()
+    return support if support.program else Support(landlock=_probe_landlock(find_version()))
+
+
+@cache
+def _probe_landlock(abi: int) -> LandlockSupport:
+    """Try the launcher with `true`: with a network of its own, then without."""
+    filtered = bool(build_filter(unix_sockets=False))
+    for namespaces in (True, False) if abi else ():
+        found = LandlockSupport(abi, namespaces=namespaces, filtered=filtered)
+        if _restricts(found):
+            return found
+    return LandlockSupport()
+
+
+def _restricts(found: LandlockSupport) -> bool:
+    with ExitStack() as stack:
+        held = Descriptors(stack)
+        scratch = plan.make_scratch()
+        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        given = plan.encode_plan(Sandbox(kind=ChildKind.ANALYZER), {}, scratch, found)
+        line = [*plan.launcher_line(), held.add(given), "true"]
+        return _spawn(line, held.numbers) == 0
 
 
 @cache

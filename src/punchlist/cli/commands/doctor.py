@@ -53,8 +53,11 @@ def _show_probes(probes: list[Probe], *, json: bool) -> Exit:
 
 async def _show_sandboxes(loaded: LoadedSettings, *, json: bool) -> Exit:
     rows = await try_sandboxes()
-    lacks = sorted({lack for row in rows for lack in row.lacks})
-    notes = [f"Missing here: {lack}" for lack in lacks]
+    lacks = list(dict.fromkeys(lack for row in rows for lack in row.lacks))
+    notes = [
+        f"Missing here: {lack} ({', '.join(row.kind for row in rows if lack in row.lacks)})"
+        for lack in lacks
+    ]
     if is_root():
         notes.append("You are root: what leaves a sandbox by a hole in the kernel is root, too.")
     print_result(rows, [sandboxes_table(rows), *notes], json=json)

@@ -77,6 +77,8 @@ def sandboxes_table(rows: "Sequence[SandboxRow]") -> "Table":
         told.append(f"read    system, tree, its own program; {row.reads}\n", "none")
         told.append(f"write   {row.writes}\nreach   {row.reaches}{sockets}\n", "none")
         told.append(f"use     {', '.join(row.limits)}", "none")
+        for lack in row.lacks:
+            told.append(f"\nbut     {lack}", "yellow")
         table.add_row(Text(word, style), row.kind, told)
     return table
 

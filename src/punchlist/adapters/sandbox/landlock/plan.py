@@ -1,0 +1,126 @@
+"""Prepare what the launcher of a child needs to restrict it, and say what that does not hold."""
+
+import ctypes
+import json
+import sys
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from punchlist.adapters.sandbox.bubblewrap import GITCONFIG
+from punchlist.adapters.sandbox.installations import launcher_python
+from punchlist.adapters.sandbox.landlock.bare_filter import build_bare_filter
+from punchlist.adapters.sandbox.landlock.rules import (
+    SCOPES_SINCE,
+    WITH_SHARED_MEMORY,
+    list_handled,
+    list_rules,
+)
+from punchlist.adapters.sandbox.profiles import ChildKind
+from punchlist.adapters.sandbox.sandbox import Sandbox
+
+LAUNCHER = Path(__file__).with_name("restrict.py")
+_CREATE_RULESET, _ASK_VERSION = 444, 1
+_TRUNCATE_SINCE = 3
+_PROXIED = frozenset({ChildKind.AGENT, ChildKind.SETUP})
+"""Children that have to reach hosts outside."""
+
+
+class LandlockSupport(Struct, frozen=True):
+    """The version of Landlock's interface, 0 if there is none, and what comes with it."""
+
+    abi: int = 0
+    namespaces: bool = False
+    """Whether a child can have a network of its own."""
+    filtered: bool = True
+    """Whether there is a filter of system calls for this machine."""
+
+    def reaches_network(self, kind: ChildKind) -> bool:
+        """Return whether a child of this kind can reach hosts outside without a proxy."""
+        return not self.namespaces and (kind in _PROXIED or not self.filtered)
+
+
+@cache
+def find_version() -> int:
+    """Return the version of Landlock's interface, or 0 if the kernel has none or it is off."""
+    if sys.platform != "linux":
+        return 0
+    return max(0, int(ctypes.CDLL(None).syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
+
+
+def list_weaknesses(found: LandlockSupport, kind: ChildKind) -> tuple[str, ...]:
+    """Return what a child of this kind can do that its profile does not allow, or cannot do that
+    it does.
+    """
+    words = {
+        "no bubblewrap but Landlock: names of files and processes outside can be seen": True,
+        "modes and times of your files can be changed": not _is_still(found, kind),
+        ".git, .env and the like of a tree that it writes to are as open as the tree": (
+            kind is not ChildKind.ANALYZER
+        ),
+        "shared memory is that of all your programs": kind in WITH_SHARED_MEMORY,
+        "no network namespace: the network can be reached": found.reaches_network(kind),
+        "no network namespace: loopback cannot be used either": (
+            not found.namespaces and not found.reaches_network(kind)
+        ),
+        "your other programs can be sent signals": found.abi < SCOPES_SINCE,
+        "no filter of system calls": not found.filtered,
+    }
+    return tuple(text for text, holds in words.items() if holds)
+
+
+def launcher_line() -> tuple[str, ...]:
+    """Return the words before the number of the plan's descriptor and the command."""
+    return (launcher_python(), "-I", "-S", str(LAUNCHER))
+
+
+def make_scratch() -> Path:
+    """Make the folder that takes the place of the private /tmp and home."""
+    folder = Path(tempfile.mkdtemp(prefix="punchlist-child-")).resolve()
+    for name in ("home", "tmp"):
+        (folder / name).mkdir()
+    (folder / "gitconfig").write_bytes(GITCONFIG)
+    return folder
+
+
+def encode_plan(
+    sandbox: Sandbox, env: Mapping[str, str], scratch: Path, found: LandlockSupport
+) -> bytes:
+    """Return what the launcher reads."""
+    open_network = found.namespaces or found.reaches_network(sandbox.kind)
+    code = build_bare_filter(
+        network=open_network,
+        metadata=not _is_still(found, sandbox.kind),
+        truncate=found.abi >= _TRUNCATE_SINCE,
+    )
+    plan = {
+        "separate": found.namespaces and not sandbox.network,
+        "handled": list_handled(found.abi, network=open_network),
+        "paths": list(list_rules(sandbox, env, scratch, found.abi)),
+        "filter": code.hex(),
+        "env": _choose_environment(sandbox, env, scratch),
+    }
+    return json.dumps(plan).encode()
+
+
+def _is_still(found: LandlockSupport, kind: ChildKind) -> bool:
+    """Return whether a child changes no modes and times: of its own files it need not."""
+    return kind is ChildKind.ANALYZER and found.filtered
+
+
+def _choose_environment(sandbox: Sandbox, env: Mapping[str, str], scratch: Path) -> dict[str, str]:
+    """Return the variables of a home and a folder for temporary files that it can write to."""
+    own = [folder.resolve() for folder in sandbox.writable]
+    own += [source.resolve() for source, _, writable in sandbox.binds if writable]
+    chosen = {
+        name: str(scratch / "gitconfig") for name in ("GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
+    }
+    for name, folder in (("HOME", "home"), ("TMPDIR", "tmp")):
+        given = Path(env.get(name, "/nonexistent"))
+        kept = any(given.is_relative_to(each) for each in own)
+        if not kept and not (name == "HOME" and sandbox.kind is ChildKind.HOOK):
+            chosen[name] = str(scratch / folder)
+    return chosen
