@@ -147,7 +147,16 @@ def test_who_may_only_read_is_offered_nothing_and_refused(museum, opened):
             names = page.get_by_role("main").get_by_role("button").all_inner_texts()
             assert set(names) <= {"Compare rounds", "Compare runs", "Reports"}, path
     request, origin = page.context.request, {"origin": museum.site.address}
-    acts = ("cancel", "resume", "apply", "answers", "items/1/dismiss", "items/1/restore")
+    acts = (
+        "cancel",
+        "resume",
+        "apply",
+        "discard",
+        "answers",
+        "dismiss",
+        "items/1/dismiss",
+        "items/1/restore",
+    )
     before = page.context.request.get(f"/runs/{museum.asking}").text()
     for act in acts:
         answer = request.post(

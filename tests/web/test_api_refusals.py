@@ -25,6 +25,7 @@ EVERY_ROUTE = [
     ("POST", f"/api/runs/{RUN}/cancel", "run"),
     ("POST", f"/api/runs/{RUN}/resume", "run"),
     ("POST", f"/api/runs/{RUN}/apply", "admin"),
+    ("POST", f"/api/runs/{RUN}/discard", "admin"),
     ("POST", f"/api/runs/{RUN}/dismissals", "run"),
     ("GET", f"/api/runs/{RUN}/items", "read"),
     ("GET", f"/api/runs/{RUN}/items/1", "read"),

@@ -35,6 +35,7 @@ EVERY = {
     ("POST", "/runs/{run_id:str}/cancel"): "run",
     ("POST", "/runs/{run_id:str}/resume"): "run",
     ("POST", "/runs/{run_id:str}/apply"): "admin",
+    ("POST", "/runs/{run_id:str}/discard"): "admin",
     ("POST", "/runs/{run_id:str}/dismiss"): "run",
     ("POST", "/runs/{run_id:str}/items/{number:int}/dismiss"): "run",
     ("POST", "/runs/{run_id:str}/items/{number:int}/restore"): "run",

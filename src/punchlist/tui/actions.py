@@ -1,6 +1,6 @@
 """Actions of the user on a run: ask for input, call the app, show errors."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from textual.screen import Screen
@@ -8,9 +8,11 @@ from textual.screen import Screen
 from punchlist.errors import PunchlistError
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import pluralize
 from punchlist.tui.backend import Backend, Snapshot
 from punchlist.tui.dialogs import ChoiceDialog, ConfirmDialog, TextDialog
 from punchlist.views.escaping import one_line
+from punchlist.views.tables.item_table import can_dismiss
 
 AnyScreen = Screen[Any]
 OfRun = Callable[[AnyScreen, Backend, Snapshot], Coroutine[Any, Any, None]]
@@ -103,6 +105,50 @@ async def stop_run(screen: AnyScreen, backend: Backend, look: Snapshot) -> None:
 async def _request_stop(screen: AnyScreen, backend: Backend, run: str) -> None:
     if not await backend.stop(run):
         notify(screen, "it was asked to stop, and has something to do whole first")
+
+
+async def apply_run(screen: AnyScreen, backend: Backend, look: Snapshot) -> None:
+    """Merge the fixes into the branch that is checked out, if the user confirms it."""
+    if not look.run.landing.landed:
+        notify(screen, "no fix has landed: there is nothing to apply", bad=True)
+        return
+    commits = pluralize(len(look.run.landing.commits), "commit")
+    why = "This changes your checkout; all else in this window leaves it as it is."
+    dialog = ConfirmDialog(f"Merge {commits} into the branch that is checked out?", why)
+    if await screen.app.push_screen_wait(dialog):
+        await _show_done(screen, backend.apply(look.run.id))
+
+
+async def discard_run(screen: AnyScreen, backend: Backend, look: Snapshot) -> None:
+    """Drop the run's branch and work trees, if the user confirms it."""
+    why = "Its ledger and its reports stay."
+    dialog = ConfirmDialog(f"Drop the branch {look.run.landing.branch} and its fixes?", why)
+    if await screen.app.push_screen_wait(dialog):
+        await _show_done(screen, backend.discard(look.run.id))
+
+
+async def _show_done(screen: AnyScreen, work: Awaitable[str]) -> None:
+    try:
+        notify(screen, await work)
+    except PunchlistError as error:
+        notify(screen, f"{error}{f' ({error.hint})' if error.hint else ''}", bad=True)
+
+
+async def dismiss_items(
+    screen: AnyScreen, backend: Backend, look: Snapshot, items: Sequence[Item]
+) -> None:
+    """Dismiss all of these that can be, for one reason."""
+    numbers = [item.number for item in items if can_dismiss(item)]
+    if not numbers:
+        notify(screen, "none of the items shown can be dismissed")
+        return
+    which = pluralize(len(numbers), "item")
+    about = [", ".join(map(str, numbers)), "Later runs remember it, with the reason."]
+    question = f"Why do all {which} shown need no work?"
+    dialog = TextDialog(question, about, "Enter: dismiss all   Escape: leave them")
+    why = await screen.app.push_screen_wait(dialog)
+    if why and await try_action(screen, backend.dismiss_items(look.run.id, numbers, why)):
+        notify(screen, f"{which} dismissed")
 
 
 async def dismiss_item(screen: AnyScreen, backend: Backend, look: Snapshot, item: Item) -> None:

@@ -1,13 +1,14 @@
 """What the screens call: snapshots of runs, and actions on a run through the app."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.app.after.apply import apply_branch, discard_branch
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.app.drive.background import ActiveAction
 from punchlist.app.drive.next_actions import find_due
@@ -134,8 +135,23 @@ class Backend(Workspace[ThreadedDriver]):
         """Stop the run and return whether it has stopped; another process is only asked to."""
         return await self.stop_run(run, self._who, _STOPPING)
 
+    async def apply(self, run: str) -> str:
+        """Merge the fixes into the user's branch; return what was done."""
+        async with self.session_of(run) as session:
+            return await apply_branch(session, run)
+
+    async def discard(self, run: str) -> str:
+        async with self.session_of(run) as session:
+            return await discard_branch(session, run)
+
     async def dismiss_item(self, run: str, number: int, why: str, *, undo: bool = False) -> None:
-        """Dismiss an item in a thread, which finishes even if this task is cancelled."""
+        await self.dismiss_items(run, (number,), why, undo=undo)
+
+    async def dismiss_items(
+        self, run: str, numbers: Sequence[int], why: str, *, undo: bool = False
+    ) -> None:
+        """Dismiss items in a thread, which finishes even if this task is cancelled."""
+        chosen = ItemSelection(numbers=tuple(numbers))
         session = await self._opened()
         with ExitStack() as until_then:
             until_then.callback(session.close)
@@ -144,6 +160,6 @@ class Backend(Workspace[ThreadedDriver]):
 
         def write_dismissal() -> None:
             with closing(session):
-                dismiss_items(session, run, ItemSelection(numbers=(number,)), saying, undo=undo)
+                dismiss_items(session, run, chosen, saying, undo=undo)
 
         await asyncio.to_thread(write_dismissal)

@@ -60,6 +60,9 @@ class RunScreen(Screen[None]):
         Binding("c", "stop", show=False),
         Binding("d", "dismiss_item", show=False),
         Binding("u", "restore_item", show=False),
+        Binding("D", "dismiss_items", show=False),
+        Binding("A", "apply", "Apply"),
+        Binding("X", "discard", show=False),
         Binding("escape", "back", show=False),
     ]
 
@@ -293,6 +296,18 @@ class RunScreen(Screen[None]):
 
     def action_stop(self) -> None:
         self._act_on_run(acts.stop_run)
+
+    def action_apply(self) -> None:
+        self._act_on_run(acts.apply_run)
+
+    def action_discard(self) -> None:
+        self._act_on_run(acts.discard_run)
+
+    def action_dismiss_items(self) -> None:
+        if self.look is not None:
+            items = [self.look.run.items[number] for number in self._rows.keys]
+            work = acts.dismiss_items(self, self._backend, self.look, items)
+            self.run_worker(work, exclusive=True, group="act")
 
     def action_dismiss_item(self) -> None:
         self._act_on_item(acts.dismiss_item)

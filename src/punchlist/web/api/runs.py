@@ -7,7 +7,7 @@ from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParam
 from msgspec.structs import asdict
 
 from punchlist.app.access import Role
-from punchlist.app.after.apply import apply_branch
+from punchlist.app.after.apply import apply_branch, discard_branch
 from punchlist.app.after.dismissals import ItemSelection
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.start.request import Request
@@ -126,6 +126,14 @@ async def apply(app: App, run_id: RunId, data: JSONBody[Applying]) -> Done:
         return Done(await apply_branch(session, run.id, squash=data.squash))
 
 
+@post_route("/runs/{run_id:str}/discard", "Drop a run's branch and work trees", Role.ADMIN)
+async def discard(app: App, run_id: RunId) -> Done:
+    """Its ledger and its reports stay."""
+    run = app.find_run(run_id)
+    async with app.session_of(run.id) as session:
+        return Done(await discard_branch(session, run.id))
+
+
 @post_route("/runs/{run_id:str}/dismissals", "Say that items need no work, or take it back")
 async def dismiss(
     app: App, request: AnyRequest, run_id: RunId, data: JSONBody[Dismissing]
@@ -214,4 +222,4 @@ def require_run(app: WebSession, run_id: str, repository: RepositoryEntry) -> Ru
     return run
 
 
-ROUTES = (runs, start_run, run, answer, cancel, resume, apply, dismiss)
+ROUTES = (runs, start_run, run, answer, cancel, resume, apply, discard, dismiss)

@@ -1,4 +1,4 @@
-"""Forms that act on a run: answer, cancel, resume, apply, dismiss, restore."""
+"""Forms that act on a run: answer, cancel, resume, apply, discard, dismiss, restore."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from litestar.params import URLEncodedBody
 from msgspec import Meta, Struct
 
 from punchlist.app.access import Role
-from punchlist.app.after.apply import apply_branch
+from punchlist.app.after.apply import apply_branch, discard_branch
 from punchlist.app.after.dismissals import ItemSelection
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.web.api.read import Number
@@ -86,6 +86,16 @@ async def apply(
     return render_page(request, "done.html", run=run, repository=repository, message=message)
 
 
+@form_page("/runs/{run_id:str}/discard", Role.ADMIN)
+async def discard(request: AnyRequest, app: App, run_id: RunId) -> Response[Any]:
+    """Drop the run's branch and work trees, and show what was done."""
+    run = app.find_run(run_id)
+    repository = app.repository_of(run)
+    async with app.session_of(run.id) as session:
+        message = await discard_branch(session, run.id)
+    return render_page(request, "done.html", run=run, repository=repository, message=message)
+
+
 @form_page("/runs/{run_id:str}/items/{number:int}/dismiss")
 async def dismiss(
     request: AnyRequest, app: App, run_id: RunId, number: Number, data: URLEncodedBody[DismissForm]
@@ -132,4 +142,4 @@ async def _dismiss(
     return redirect(request, f"/runs/{run.id}/items/{number}")
 
 
-ROUTES = (answer, cancel, resume, apply, dismiss, restore, dismiss_ticked)
+ROUTES = (answer, cancel, resume, apply, discard, dismiss, restore, dismiss_ticked)
