@@ -15,6 +15,7 @@ from punchlist.cli.session import run_session
 @options.scope_options
 @options.findings_option
 @options.agent_options
+@options.selection_options
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """Review and list; fix nothing, file nothing, run no checks.

@@ -27,7 +27,8 @@ def items_table(items: Sequence[Item]) -> "Table":
     for item in items:
         why = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
         what = Text(format_headline(item.lead)).append(f"\n{one_line(why)}" if why else "", "dim")
-        status = item.status.value if item.in_scope else f"{item.status} (outside)"
+        where = f" (left out by {item.left_out})" if item.left_out else " (outside)"
+        status = item.status.value + ("" if item.in_scope else where)
         table.add_row(
             str(item.number),
             Text(status, COLOURS[item.status]),
