@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -19,6 +19,7 @@ from punchlist.adapters.sandbox.settings import SandboxSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import CONFIGURATION, Protected
+from punchlist.model.finding.selection import Selection
 from punchlist.model.item.batch import SUBJECT_FIELDS, CommitGrouping
 
 REPOSITORY_FILE = ".punchlist.toml"
@@ -131,6 +132,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     workflow: str = "proven"
     """A built-in workflow by its name, or a file."""
     analyzers: AnalyzerSettings = AnalyzerSettings()
+    review: Selection = Selection()
     checks: tuple[CheckSettings, ...] = ()
     """What must stay green; given here, nothing is looked for."""
     coverage: Annotated[float, Meta(ge=0, le=100)] = 0
@@ -232,16 +234,19 @@ def _xdg_folder(env: Mapping[str, str], name: str, usual: Path) -> Path:
 
 
 def load_settings(
-    repository: str | None, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
+    repository: str | None,
+    flags: Mapping[str, str],
+    environment: Mapping[str, str] | None = None,
+    folders: Sequence[Layer] = (),
 ) -> LoadedSettings:
     """Merge all layers. `repository` is the text of the repository's file at the base commit, or
-    None if not allowed.
+    None if not allowed; `folders` are layers above it.
     """
     env = os.environ if environment is None else environment
     layers = list(_user_layer(env))
     if repository is not None:
-        layers.append(Layer(REPOSITORY_FILE, _parse_toml(repository, REPOSITORY_FILE)))
-    return merge_layers([*layers, *_environment_layers(env), *_flag_layers(flags)])
+        layers.append(Layer(REPOSITORY_FILE, parse_toml(repository, REPOSITORY_FILE)))
+    return merge_layers([*layers, *folders, *_environment_layers(env), *_flag_layers(flags)])
 
 
 def merge_layers(layers: list[Layer]) -> LoadedSettings:
@@ -352,7 +357,7 @@ def _merge_tables(
 def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
     path = user_file(env)
     try:
-        yield Layer(str(path), _parse_toml(path.read_text("utf-8"), str(path)))
+        yield Layer(str(path), parse_toml(path.read_text("utf-8"), str(path)))
     except FileNotFoundError:
         if "PUNCHLIST_CONFIG" in env:
             raise SettingsError(
@@ -362,7 +367,7 @@ def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
 
 
-def _parse_toml(text: str, origin: str) -> Tables:
+def parse_toml(text: str, origin: str) -> Tables:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

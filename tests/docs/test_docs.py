@@ -140,6 +140,10 @@ def test_the_tutorial_runs_as_written(shell: Shell):
     shell.follow(ROOT / "docs/tutorial.md")
 
 
+def test_a_legacy_repository_is_adopted_as_written(shell: Shell):
+    shell.follow(ROOT / "docs/guides/adopt-a-legacy-repository.md")
+
+
 def test_other_pages_show_what_the_demo_shows(shell: Shell):
     said = shell.type("punchlist demo --folder shop")
     (excerpt,) = (text for text in blocks(ROOT / "README.md", "text") if text.startswith("Run "))

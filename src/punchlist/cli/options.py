@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
+from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import CommitGrouping
 from punchlist.model.patch.change import ScopeKind
 
@@ -110,6 +111,22 @@ check_option = flag(
     "--check",
     help="For CI: exit with 8, not 0, if all is fixed and the code under review lacks the fixes.",
 )
+_SEVERITIES = click.Choice([each.value for each in Severity])
+selection_options = combine_options(
+    repeatable(
+        "--select", metavar="RULE", help="Only these rules: F401, 'F4*', ruff:F401; also A,B."
+    ),
+    repeatable("--ignore", metavar="RULE", help="Not these rules."),
+    repeatable("--exclude", metavar="PATH", help="Not these paths; patterns as in .gitignore."),
+    click.option("--min-severity", type=_SEVERITIES, help="Nothing less severe."),
+    click.option(
+        "--fail-on", type=_SEVERITIES, help="Exit with 0 if only less severe items are unresolved."
+    ),
+    flag("--new-only", help="Only what the analyzers do not report of the base."),
+    check_option,
+)
+"""Which findings count; the same as the settings `review.*`."""
+_SELECTION = ("select", "ignore", "exclude", "min_severity", "fail_on", "new_only")
 scope_options = combine_options(
     click.argument("paths", nargs=-1, type=click.Path()),
     flag("--all", "everything", help="Everything in the repository, not only what changed."),
@@ -291,6 +308,11 @@ def parse_flags(chosen: Mapping[str, Any]) -> dict[str, str]:
     named |= {name: chosen[name] for name in ("commits", "documents") if chosen.get(name)}
     if chosen.get("agents"):
         named["agents.use"] = ",".join(chosen["agents"])
+    for name in _SELECTION:
+        value = chosen.get(name)
+        if value:
+            text = ",".join(value) if isinstance(value, tuple) else str(value).lower()
+            named[f"review.{name.replace('_', '-')}"] = text
     return named
 
 

@@ -18,6 +18,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "stop": "Stop a run that is under way; it can be resumed.",
         "answer": "Answer the question a run waits with, and go on.",
         "dismiss": "Say that items need no work; later runs remember it.",
+        "dismissals": "List what is dismissed here, or share it in the repository.",
+        "baseline": "Accept what is reported today; later only what is new counts.",
         "apply": "Bring a run's fixes onto your branch.",
         "discard": "Drop a run's branch and work trees.",
     },

@@ -78,7 +78,7 @@ async def apply_dismissals(task: Remember, run: Run, world: World) -> Dismissed:
     known = run.started.dismissed
     earlier = {number: known[run.items[number].fingerprint] for number in task.items}
     moves = tuple(
-        Move(number, Fact.DISMISSED, by=each.by, why=f"{each.why} (dismissed in run {each.run})")
+        Move(number, Fact.DISMISSED, by=each.by, why=f"{each.why} (dismissed in {each.where})")
         for number, each in earlier.items()
     )
     by = ", ".join(sorted({each.by for each in earlier.values()}))

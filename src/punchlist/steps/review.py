@@ -6,6 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.protected import STEERS_AGENTS
+from punchlist.model.finding.path_patterns import is_excluded
+from punchlist.model.finding.selection import find_selection
 from punchlist.model.ledger.events import Reviewed
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
@@ -72,7 +74,7 @@ async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
     async with world.trees.open_tree(
         task.commit, pristine=pristine, apart=run.has_outside_agent(task.role)
     ) as tree:
-        view = select_files(world.change, run, tree)
+        view = _drop_excluded(select_files(world.change, run, tree), run)
         shown = [path for path in view or () if _has_lines(path, world.change, tree)]
         before = await world.trees.collect_changes(tree)
         about = view if view is None else [*view, *world.change.deleted]
@@ -99,6 +101,18 @@ async def consult_reviewer(task: Consult, run: Run, world: World) -> Reviewed:
         transcript=opinion.transcript,
         usage=replace(opinion.usage, seconds=world.clock() - began),
     )
+
+
+def _drop_excluded(view: list[str] | None, run: Run) -> list[str] | None:
+    """Return the files to show to an agent, without those that are excluded."""
+    if view is None:
+        return None
+    folders = run.started.selections
+    return [
+        path
+        for path in view
+        if not is_excluded(path, find_selection(folders, path).selection.exclude)
+    ]
 
 
 def _describe_writes(before: Patch, after: Patch) -> str:

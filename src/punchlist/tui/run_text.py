@@ -12,7 +12,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import Moment, pluralize
 from punchlist.tui.backend import Snapshot
 from punchlist.tui.text import ACCENT, BAD, GOOD, MUTED, TONES, WARNING, block, line, title
-from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, State
+from punchlist.views.run_state import STATE_WORDS, State, describe_outcome
 from punchlist.views.words import clock, format_cost, format_duration, tokens
 
 _STYLES = {
@@ -29,7 +29,10 @@ def render_head(look: Snapshot, now: float) -> list[Content]:
     run, summary = look.run, look.summary
     state, style = STATE_WORDS[look.state], f"bold {ACCENT}"
     if run.ended:
-        state, style = ": ".join(OUTCOME_WORDS[summary.outcome]), _STYLES[summary.outcome]
+        state, style = (
+            describe_outcome(summary.outcome, summary.numbers.left_out),
+            _STYLES[summary.outcome],
+        )
     name, round_ = run.started.workflow_name, run.position.round
     first = line(
         (f"Run {run.id}", "bold"),

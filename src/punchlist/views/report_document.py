@@ -65,6 +65,8 @@ class ItemPart(Struct, frozen=True, kw_only=True):
     severity: Severity
     status: Status
     in_scope: bool
+    left_out: str = ""
+    """What leaves it out of the review: an option, a setting or the baseline."""
     path: str
     line: int | None
     commit: str
@@ -191,6 +193,7 @@ def make_item_part(item: Item, run: Run) -> ItemPart:
         severity=item.severity,
         status=item.status,
         in_scope=item.in_scope,
+        left_out=item.left_out,
         path=item.lead.spot.path,
         line=item.lead.spot.line,
         commit=item.commit,

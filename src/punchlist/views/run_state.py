@@ -45,6 +45,13 @@ def is_review(run: Run) -> bool:
     return run.started.workflow_name == _REVIEW
 
 
+def describe_outcome(outcome: RunOutcome, left_out: int) -> str:
+    """Return the word for an outcome and its meaning; `left_out`: how many findings are."""
+    word, meaning = OUTCOME_WORDS[outcome]
+    found_some = outcome is RunOutcome.CLEAN and left_out
+    return f"{word}: {'nothing was found that counts' if found_some else meaning}"
+
+
 def find_state(run: Run | RunRow, *, driven: bool) -> State:
     """Return the state of a run, or of its row; `driven`: a process drives it at this moment."""
     if run.ended if isinstance(run, Run) else run.outcome:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from punchlist.model.dedup.baseline import BASELINE
 from punchlist.model.finding.languages import ANALYZED_BY
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import ENDED, Status
@@ -56,6 +57,8 @@ class Numbers(Struct, frozen=True, kw_only=True):
     made: int = 0
     """Items in scope that fixes of this run brought about; the other numbers include them."""
     made_fixed: int = 0
+    left_out: int = 0
+    """Findings that options, settings or the baseline leave out."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -88,7 +91,7 @@ def _item_numbers(run: Run) -> Numbers:
         reported=run.reviewing.reported,
         items=len(run.items),
         in_scope=inside,
-        outside=len(run.items) - inside,
+        outside=len(run.items) - inside - len(run.left_out),
         merged=sum(len(item.findings) - 1 for item in run.items.values()),
         again=sum(item.sightings for item in run.items.values()),
         pending=len(run.reviewing.fresh),
@@ -100,6 +103,7 @@ def _item_numbers(run: Run) -> Numbers:
         commits=len(run.landing.commits),
         check_runs=run.usage.checks,
         made=sum(item.made for item in run.in_scope),
+        left_out=sum(len(item.findings) for item in run.left_out),
         made_fixed=sum(item.made and item.status is Status.FIXED for item in run.in_scope),
     )
 
@@ -111,6 +115,9 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     if not numbers.in_scope:
         looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
         where = "about this change" if numbers.outside else "here"
+        if numbers.left_out:
+            left_out = pluralize(numbers.left_out, "finding is", "findings are")
+            return f"{pluralize(looked, 'reviewer')} looked: {left_out} left out, no other {where}."
         return f"{pluralize(looked, 'reviewer')} looked and reported nothing {where}."
     seen = _proof_caveat(run)
     there = {number: item for number, item in run.items.items() if not item.made}
@@ -265,12 +272,40 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _noisy_checks(run)
     yield from _unkept_gates(run)
     yield from _unmeasured_lines(run)
-    outside = [item for item in run.items.values() if not item.in_scope]
+    yield from _left_out_findings(run)
+    outside = [item for item in run.items.values() if not item.in_scope and not item.left_out]
     if outside:
         where = pluralize(len({item.lead.spot.path for item in outside}), "file")
         what = f"{pluralize(len(outside), 'item')} in {where} outside the change"
         yield Gap("scope", what, "listed, and not worked on")
     yield from (Gap("scope", note) for note in run.started.change.notes)
+
+
+def _left_out_findings(run: Run) -> Iterator[Gap]:
+    """Yield how many findings are left out, by what, and what `fail-on` lets pass."""
+    counts: Counter[str] = Counter()
+    for item in run.left_out:
+        counts[item.left_out] += len(item.findings)
+    if counts:
+        by = ", ".join(f"{count:,} by {what}" for what, count in counts.most_common())
+        findings = pluralize(counts.total(), "finding")
+        yield Gap("scope", f"{findings} left out: {by}", f"punchlist show {run.id} --left-out")
+    yield from _stale_baseline(run, counts)
+    ends = {Status.FIXED, Status.DISMISSED}
+    open_ = [item for item in (*run.in_scope, *run.old_must_fix) if item.status not in ends]
+    lesser = sum(not run.fails_gate(item) for item in open_)
+    if lesser:
+        items = pluralize(lesser, "unresolved item is", "unresolved items are")
+        yield Gap("scope", f"{items} less severe than fail-on demands for a failing exit code")
+
+
+def _stale_baseline(run: Run, left_out: Counter[str]) -> Iterator[Gap]:
+    """Yield how many findings of the baseline are gone, if nothing else could hide them."""
+    seen = sum(map(run.could_see, run.started.baseline))
+    gone = seen - left_out[BASELINE]
+    if gone > 0 and left_out.keys() <= {BASELINE} and not run.landing.landed:
+        findings = pluralize(gone, "finding of the baseline is", "findings of the baseline are")
+        yield Gap("scope", f"{findings} gone", "punchlist baseline --stale, and --prune")
 
 
 def _refused_tries(run: Run) -> Iterator[Gap]:

@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -60,6 +60,52 @@ def write_checkout_file(root: Path, path: str, content: bytes, heading: bytes) -
         links = (errno.ELOOP, errno.ENOTDIR)
         why = "a link or a file is in the way" if error.errno in links else error.strerror
         raise RepositoryError(f"{path}: cannot be written: {why}", hint=_HINT) from error
+
+
+def replace_folder(root: Path, path: str, contents: Mapping[str, bytes]) -> None:
+    """Write these files into the folder below the root, and remove all other plain files in it.
+    Files that are as they should be are left alone.
+    """
+    for name, content in contents.items():
+        if read_plain_file(root, f"{path}/{name}") != content:
+            write_checkout_file(root, f"{path}/{name}", content, b"")
+    for name in list_plain_files(root, path):
+        if name not in contents:
+            remove_checkout_file(root, f"{path}/{name}")
+
+
+def remove_checkout_file(root: Path, path: str) -> bool:
+    """Remove a file below the root; return whether it was there."""
+    *folders, name = path.split("/")
+    if name not in list_plain_files(root, "/".join(folders)):
+        return False
+    with _open_folder(root, folders) as folder:
+        os.unlink(name, dir_fd=folder)
+    return True
+
+
+def list_plain_files(root: Path, path: str) -> list[str]:
+    """Return the names of the plain files in a folder below the root, sorted; () through links."""
+    if any(place.is_symlink() for place in _list_places(root, path)):
+        return []
+    try:
+        entries = list(os.scandir(root / path))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+
+
+def read_plain_file(root: Path, path: str) -> bytes | None:
+    """Return a plain file below the root; None if there is none, or a link is on the way."""
+    if any(place.is_symlink() for place in _list_places(root, path)):
+        return None
+    place = root / path
+    return place.read_bytes() if place.is_file() else None
+
+
+def _list_places(root: Path, path: str) -> list[Path]:
+    parts = path.split("/")
+    return [root.joinpath(*parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 @contextmanager

@@ -120,6 +120,21 @@ async def _all_range(workshop: Workshop, base: str) -> CommitRange:
     return CommitRange(ScopeKind.ALL, start, head, base)
 
 
+async def find_trusted_commit(workshop: Workshop, change: Change) -> str:
+    """Return the commit whose gate holds for a change: its base. Where everything is reviewed and
+    no base was named, where the branch came from; else the tip of the main branch, as far as one
+    is known.
+    """
+    checkout = workshop.checkout
+    if change.kind is not ScopeKind.ALL or change.base != checkout.head:
+        return change.base
+    names = [name for name in await checkout.find_main_branch() if name != change.branch]
+    commits = [found for name in names if (found := await checkout.resolve_commit(name))]
+    if not commits:
+        return change.base
+    return await checkout.git.find_line("merge-base", checkout.head, *commits) or commits[0]
+
+
 async def _commit_range(workshop: Workshop, name: str) -> CommitRange:
     """Return one commit against its first parent; a root commit against the empty tree."""
     head = await _resolve_name(workshop, name)

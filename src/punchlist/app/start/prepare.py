@@ -14,6 +14,7 @@ from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.app.gate.shared_files import load_gate
 from punchlist.app.sandboxes import check_sandbox_settings
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
@@ -65,7 +66,9 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     checks = await name_check_files(found.checks, workshop, scope.base)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
-    notes += [f"{REPOSITORY_FILE} was not used: {_NOT_ALLOWED}"] if text else []
+    notes += [f"{REPOSITORY_FILE} was not used, except [review]: {_NOT_ALLOWED}"] if text else []
+    gate = await load_gate(workshop, scope, session.flags)
+    notes += gate.notes
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
@@ -98,6 +101,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         threshold=how.threshold,
         story=make_story(request.story, request.title),
         configurations=code,
+        gate=gate,
     )
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)

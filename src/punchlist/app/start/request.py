@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist._version import __version__
+from punchlist.app.gate.shared_files import Gate
 from punchlist.app.start.results import name_results
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.tool_configuration import ToolConfiguration
@@ -82,6 +83,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     coverage: float = 0
     configurations: tuple[ToolConfiguration, ...] = ()
     """Of analyzers whose configuration names other files or loads code."""
+    gate: Gate = Gate()
 
     @property
     def locked_code(self) -> tuple[ToolConfiguration, ...]:
@@ -118,6 +120,10 @@ class Prepared(Struct, frozen=True, kw_only=True):
             documents_folder=self.documents_folder,
             coverage=self.coverage,
             configurations=self.configurations,
+            selections=self.gate.selections,
+            new_against=self.gate.new_against,
+            baseline=self.gate.baseline,
+            gone=self.gate.gone,
         )
 
     def fingerprint(self, repository: str) -> str:
@@ -133,5 +139,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
             sorted(self.crew.items()),
             *([sorted(self.issue_ids)] if self.issue_ids else []),
             *((self.story.id,) if self.story.id else ()),
+            sorted(self.gate.selections.items()),
         )
         return sha256(msgspec.json.encode(parts)).hexdigest()

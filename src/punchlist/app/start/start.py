@@ -45,7 +45,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
             pins=pins,
             request=request,
             owed=() if ready.issue_ids else load_debts(session.store, repository),
-            dismissed=load_dismissals(session.store, repository),
+            dismissed=load_dismissals(session.store, repository) | ready.gate.dismissed,
             outside=ready.outside,
         )
         entry = session.store.append(run_id, "start", "started", started, time.time())

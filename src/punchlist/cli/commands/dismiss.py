@@ -5,6 +5,8 @@ import re
 import click
 
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
+from punchlist.app.gate.shared_dismissals import share_items, unshare_items
+from punchlist.app.gate.shared_files import DISMISSALS
 from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import login_name, run_session
@@ -35,6 +37,10 @@ _FEW = 10
 @options.flag(
     "--undo", help="Take it back: their issues are open again, and later runs take them up."
 )
+@options.flag(
+    "--shared",
+    help="In a file below .punchlist/dismissals as well, to commit: it holds in every clone.",
+)
 @options.json_option
 def command(  # noqa: PLR0913 - one parameter per option
     run_id: str,
@@ -45,6 +51,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     why: str,
     by: str,
     undo: bool,
+    shared: bool,
     json_: bool,
 ) -> None:
     """Say that items need no work; later runs remember it, and list them as dismissed.
@@ -62,9 +69,23 @@ def command(  # noqa: PLR0913 - one parameter per option
         if len(numbers) <= _FEW:
             which += f": {', '.join(map(str, numbers))}"
         done = "taken up again" if undo else "dismissed, and in later runs too"
-        show_done(f"{done}, {which}", json=json_)
+        told = [f"{done}, {which}"]
+        if shared:
+            told.append(_share(session, run, numbers, saying, undo=undo))
+        show_done(*told, json=json_)
 
     run_session(work)
+
+
+def _share(session: Session, run: Run, numbers: list[int], saying: Dismissal, *, undo: bool) -> str:
+    """Write or remove the items' files; return what is left to do."""
+    root = session.required_checkout.root
+    items = [run.items[number] for number in numbers]
+    if undo:
+        files = pluralize(unshare_items(root, items), "file")
+        return f"{files} removed from {DISMISSALS}; commit that"
+    share_items(root, items, saying)
+    return f"{pluralize(len(items), 'file')} in {DISMISSALS}; commit that, to share it"
 
 
 def _require_items(*given: tuple[str, ...]) -> None:

@@ -36,7 +36,7 @@ from punchlist.views.item_list import find_item
 @options.workflow_option
 @options.checks_options
 @options.agent_options
-@options.check_option
+@options.selection_options
 @options.commits_option
 @options.format_option
 @options.run_options
@@ -93,7 +93,8 @@ def _add_items(session: Session, request: Request, earlier: str) -> Request:
     if not earlier:
         return request
     run = session.load(earlier)
-    left = [number for number, item in run.items.items() if item.status not in SETTLED]
+    wanted = (item for item in run.items.values() if not item.left_out)
+    left = [item.number for item in wanted if item.status not in SETTLED]
     if not left:
         raise UsageError(f"run {run.id} has left nothing to fix", hint="punchlist run")
     return replace(request, findings=(*request.findings, write_items(session, run, left)))

@@ -17,6 +17,7 @@ from punchlist.cli.session import run_session
 @options.agent_options
 @options.format_option
 @options.flag("--statistics", help="Count the problems by rule, in the place of listing them.")
+@options.selection_options
 @options.run_options
 def command(**chosen: Any) -> Exit:
     """Review and list; fix nothing, file nothing, run no checks.

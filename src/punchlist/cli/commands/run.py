@@ -16,7 +16,7 @@ from punchlist.cli.session import run_session
 @options.workflow_option
 @options.checks_options
 @options.agent_options
-@options.check_option
+@options.selection_options
 @options.commits_option
 @options.format_option
 @options.run_options

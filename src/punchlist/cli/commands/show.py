@@ -10,6 +10,7 @@ from punchlist.cli.show.tables import items_table
 from punchlist.cli.terminal import print_json, say
 from punchlist.model.item.item import Status, reading_order
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_list import find_item
 from punchlist.views.item_words import find_notes
 from punchlist.views.report_document import make_report
@@ -24,6 +25,7 @@ from punchlist.views.report_document import make_report
     type=click.Choice([status.value for status in Status]),
     help="Only items of this status; may be given several times.",
 )
+@options.flag("--left-out", help="Only what options, settings or the baseline leave out.")
 @options.flag("--no-diff", help="Leave the diff out.")
 @options.json_option
 @with_session(readonly=True)
@@ -33,6 +35,7 @@ async def command(  # noqa: PLR0913 - one parameter per option
     item: str | None,
     statuses: tuple[str, ...],
     *,
+    left_out: bool,
     no_diff: bool,
     json_: bool,
 ) -> None:
@@ -43,7 +46,7 @@ async def command(  # noqa: PLR0913 - one parameter per option
     """
     run = session.load(run_id)
     if item is None:
-        _list_items(run, statuses, json=json_)
+        _list_items(run, statuses, left_out=left_out, json=json_)
         return
     number = find_item(run, item)
     if json_:
@@ -54,13 +57,19 @@ async def command(  # noqa: PLR0913 - one parameter per option
         say(*render_item(run.items[number], diff, run.landing.landed, notes=notes))
 
 
-def _list_items(run: Run, statuses: tuple[str, ...], *, json: bool) -> None:
+def _list_items(run: Run, statuses: tuple[str, ...], *, left_out: bool, json: bool) -> None:
+    """List the items. On a terminal, those that are left out are only counted if not asked for."""
     ordered = sorted(run.items.values(), key=reading_order)
-    items = [item for item in ordered if not statuses or item.status in statuses]
+    wanted = [item for item in ordered if not statuses or item.status in statuses]
+    items = [item for item in wanted if bool(item.left_out) == left_out]
     if json:
-        numbers = {item.number for item in items}
+        numbers = {item.number for item in (items if left_out else wanted)}
         print_json([part for part in make_report(run).items if part.number in numbers])
-    elif items:
+        return
+    if items:
         say(items_table(run, items))
     else:
-        say(f"Run {run.id} has no such item." if statuses else f"Run {run.id} has no items.")
+        none = "no such item" if statuses or left_out else "no items"
+        say(f"Run {run.id} has {none}.")
+    if hidden := 0 if left_out else len(wanted) - len(items):
+        say(f"{pluralize(hidden, 'more item is', 'more items are')} left out: --left-out")

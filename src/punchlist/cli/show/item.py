@@ -52,6 +52,8 @@ def _render_head(item: Item) -> "Text":
     from rich.text import Text
 
     outside = " (outside the change)" if not item.in_scope else ""
+    if item.left_out:
+        outside = f" (left out by {item.left_out})"
     return Text.assemble(
         (f"Item {item.number}", "bold"),
         " · ",

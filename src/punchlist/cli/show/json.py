@@ -4,7 +4,8 @@ from msgspec import Struct
 
 from punchlist.app.after.branch_state import APPLIED
 from punchlist.cli.exit_codes import Exit
-from punchlist.model.ledger.outcome import RunOutcome, run_outcome
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.outcome import RunOutcome, holds_back, run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.views.report_document import ReportDocument, make_report
 from punchlist.views.run_state import State, find_state
@@ -49,11 +50,19 @@ def is_unapplied(run: Run, standing: str = "") -> bool:
     return bool(run.landing.landed) and standing != APPLIED
 
 
+def _lacks_fixes(run: Run, standing: str) -> bool:
+    """Return whether the code under review lacks fixes of items that are severe enough."""
+    fixed = run.find_items(Status.FIXED)
+    return is_unapplied(run, standing) and any(run.fails_gate(item) for item in fixed)
+
+
 def exit_code(run: Run, *, check: bool = False, standing: str = "") -> Exit:
     """`check`: fixes that the code under review lacks have an exit code of their own."""
     if run.ended:
         code = _EXITS[run_outcome(run)]  # as of now: users may have dismissed items after the end
-        unapplied = check and code is Exit.FINE and is_unapplied(run, standing)
+        if code is Exit.LEFT and not holds_back(run):
+            code = Exit.FINE
+        unapplied = check and code is Exit.FINE and _lacks_fixes(run, standing)
         return Exit.UNAPPLIED if unapplied else code
     if run.waits:
         return Exit.WAITING

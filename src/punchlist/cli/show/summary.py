@@ -14,7 +14,7 @@ from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
-from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, find_state, is_review
+from punchlist.views.run_state import STATE_WORDS, describe_outcome, find_state, is_review
 from punchlist.views.summary import BrokenCheck, Numbers, find_broken, summarize_run
 from punchlist.views.words import format_cost, format_dollars, format_duration, tokens
 
@@ -55,7 +55,10 @@ def _render_title(run: Run, *, driven: bool) -> "Text":
     summary = summarize_run(run)
     verdict, style = STATE_WORDS[find_state(run, driven=driven)], "bold yellow"
     if run.ended:
-        verdict, style = ": ".join(OUTCOME_WORDS[summary.outcome]), _STYLES[summary.outcome]
+        verdict, style = (
+            describe_outcome(summary.outcome, summary.numbers.left_out),
+            _STYLES[summary.outcome],
+        )
     name = (f"Run {run.id}", "bold")
     story = f" · {one_line(run.started.story.label)}" if run.started.story.id else ""
     about = f"{story} · {run.started.workflow_name} · {format_duration(run.active)} · "
@@ -142,6 +145,7 @@ def _format_found(run: Run, numbers: Numbers) -> str:
         "merged": numbers.merged,
         "seen again later": numbers.again,
         "outside the change": numbers.outside,
+        "left out": numbers.left_out,
         "not understood": numbers.refused,
         "not sorted yet": numbers.pending,
     }

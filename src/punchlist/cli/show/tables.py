@@ -30,7 +30,8 @@ def items_table(run: Run, items: Sequence[Item]) -> "Table":
         why = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
         why = shorten_reason(run, why)
         what = Text(format_headline(item.lead)).append(f"\n{one_line(why)}" if why else "", "dim")
-        status = item.status.value if item.in_scope else f"{item.status} (outside)"
+        where = f" (left out by {item.left_out})" if item.left_out else " (outside)"
+        status = item.status.value + ("" if item.in_scope else where)
         table.add_row(
             str(item.number),
             Text(status, COLOURS[item.status]),

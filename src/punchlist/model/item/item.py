@@ -132,6 +132,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     latest: tuple[Finding, ...] = ()
     sightings: int = 0
     in_scope: bool = True
+    left_out: str = ""
+    """What leaves it out of the review, such as `--ignore` or the baseline; it is out of scope."""
     made: bool = False
     """Fixes of this run brought it about: it was not there before."""
     status: Status = Status.OPEN

@@ -17,8 +17,12 @@ class Debt(Struct, frozen=True):
 
 
 class Dismissal(Struct, frozen=True):
-    """A user's earlier dismissal of a fingerprint."""
+    """A user's earlier dismissal of a fingerprint. `run`: where, or the path of the shared file."""
 
     by: str
     why: str
     run: str
+
+    @property
+    def where(self) -> str:
+        return self.run if "/" in self.run else f"run {self.run}"

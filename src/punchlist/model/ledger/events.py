@@ -6,7 +6,9 @@ from punchlist.model.checks.changed_lines import LineCount
 from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.known_finding import KnownFinding
 from punchlist.model.finding.languages import UnseenFiles
+from punchlist.model.finding.selection import FolderSelection
 from punchlist.model.item.batch import Batch, CommitGrouping
 from punchlist.model.item.claim import ItemClaim
 from punchlist.model.item.doubt import Doubt
@@ -93,6 +95,14 @@ class Started(Event, frozen=True, kw_only=True):
     """The folder of the checkout where findings documents are written as well."""
     configurations: tuple[ToolConfiguration, ...] = ()
     """Of analyzers whose configuration on the base names other files or loads code."""
+    selections: dict[str, FolderSelection] = {}
+    """By folder: which findings count there; the nearest one holds."""
+    new_against: str = ""
+    """The commit whose findings are no new ones, if only new ones are asked for anywhere."""
+    baseline: tuple[KnownFinding, ...] = ()
+    """Of the baseline that the base has: the findings of the files under review."""
+    gone: tuple[str, ...] = ()
+    """Paths in it that the commit under review does not have: their code may have moved."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -119,6 +129,8 @@ class Reviewed(Event, frozen=True, kw_only=True):
     transcript: str = ""
     caused: tuple[str, ...] = ()
     """Ids of findings outside the changed lines that an analyzer does not report of the base."""
+    old: tuple[str, ...] = ()
+    """Ids of findings that an analyzer reports of the base, too, if only new ones are asked for."""
 
 
 class Clarified(Event, frozen=True, kw_only=True):

@@ -117,6 +117,7 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
             else now.fresh_from
         ),
         caused=now.caused.union(event.caused),
+        old=now.old.union(event.old),
         refused=(*now.refused, *event.refused),
         reviews={**now.reviews, event.reviewer: review},
         hints=(*now.hints, *event.groups),
@@ -142,7 +143,8 @@ def _consolidated(run: Run, event: ev.Consolidated) -> Run:
     for sighting in event.sightings:
         item = items[sighting.item].with_sighting(sighting.finding)
         items[sighting.item] = replace(item, in_scope=item.in_scope or sighting.ours)
-    reviewing = replace(run.reviewing, fresh=(), fresh_from={}, caused=frozenset())
+    none = frozenset[str]()
+    reviewing = replace(run.reviewing, fresh=(), fresh_from={}, caused=none, old=none)
     return replace(run, items=items, reviewing=reviewing)
 
 

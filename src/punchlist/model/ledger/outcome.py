@@ -36,6 +36,17 @@ def run_outcome(run: Run) -> RunOutcome:
     return RunOutcome.FIXED if Status.FIXED in ends else RunOutcome.DISMISSED
 
 
+def holds_back(run: Run) -> bool:
+    """Return whether what is unresolved fails the gate: an item that is severe enough, or an entry
+    of a report that was not understood.
+    """
+    ends = {Status.FIXED, Status.DISMISSED}
+    unresolved = [item for item in run.in_scope if item.status not in ends]
+    return bool(run.reviewing.refused) or any(
+        run.fails_gate(item) for item in (*unresolved, *run.old_must_fix)
+    )
+
+
 def _has_full_review(run: Run) -> bool:
     """Whether all expected reviewers reported, and one of them looked."""
     reviews = run.reviewing.reviews

@@ -6,7 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.known_finding import KnownFinding
 from punchlist.model.finding.languages import UnseenFiles
+from punchlist.model.finding.selection import find_selection
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.claim import ItemClaim
@@ -116,6 +118,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """By reviewer since the last consolidation: the commit it looked at."""
     caused: frozenset[str] = frozenset()
     """Ids of findings outside the changed lines that the change brought about."""
+    old: frozenset[str] = frozenset()
+    """Ids of fresh findings that the base has as well, where only new ones are asked for."""
     refused: tuple[RefusedEntry, ...] = ()
     reviews: dict[str, LatestReview] = {}
     hints: tuple[tuple[str, ...], ...] = ()
@@ -282,6 +286,11 @@ class Run(Struct, frozen=True, kw_only=True):
     def find_items(self, *statuses: Status) -> list[Item]:
         return [item for item in self.items.values() if item.status in statuses]
 
+    def could_see(self, known: KnownFinding) -> bool:
+        """Return whether the tool of a finding of the baseline looked at its file."""
+        review = self.reviewing.reviews.get(known.tool)
+        return review is not None and review.has_seen(known.path)
+
     def has_outside_agent(self, role: str) -> bool:
         """Whether an agent that punchlist does not start plays the role."""
         return not set(self.started.outside).isdisjoint(self.started.crew.get(role, ()))
@@ -320,12 +329,23 @@ class Run(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def left_out(self) -> list[Item]:
+        """Items that options, settings or the baseline leave out of the review."""
+        return [item for item in self.items.values() if item.left_out]
+
+    def fails_gate(self, item: Item) -> bool:
+        """Return whether the item is severe enough for `fail-on`, where it lies."""
+        folders = self.started.selections
+        least = find_selection(folders, item.lead.spot.path).selection.fail_on
+        return item.severity.rank <= least.rank
+
+    @property
     def old_must_fix(self) -> list[Item]:
         """Unresolved items outside the change that would be must-fix inside of it."""
-        outside = (item for item in self.items.values() if not item.in_scope)
+        others = (item for item in self.items.values() if not item.in_scope and not item.left_out)
         return [
             item
-            for item in outside
+            for item in others
             if item.severity is not Severity.MINOR and item.status not in ENDED
         ]
 

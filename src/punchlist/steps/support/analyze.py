@@ -39,6 +39,7 @@ async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
         commit=task.commit,
         findings=findings,
         caused=tuple(findings[index].id for index in reported.caused),
+        old=tuple(findings[index].id for index in reported.old),
         refused=analysis.refused,
         looked_at=analysis.looked_at,
         failed=analysis.failed,

@@ -17,6 +17,8 @@ class WithCaused(NamedTuple):
 
     findings: tuple[Finding, ...]
     caused: tuple[int, ...] = ()
+    old: tuple[int, ...] = ()
+    """Indexes of those that the base has as well, if the run asks for that."""
 
 
 async def find_caused(
@@ -29,19 +31,40 @@ async def find_caused(
     change = world.change
     found = (*analysis.findings, *analysis.beyond)
     outside = [index for index, each in enumerate(found) if not _is_in_change(each, change)]
-    if change.kind is ScopeKind.ALL or run.landing.landed or not outside:
+    unknown = change.kind is not ScopeKind.ALL and not run.landing.landed and bool(outside)
+    if not found or not (unknown or run.started.new_against):
         return WithCaused(analysis.findings)
-    async with world.trees.open_tree(change.base, pristine=_base_view(world)) as tree:
-        there = frozenset(tree.files())
-        before = [change.renamed.get(path, path) for path in paths or ()]
-        old = await analyzer.analyze(tree, [path for path in before if path in there])
-    renames = {old_path: new_path for new_path, old_path in change.renamed.items()}
-    known = match_findings((*old.findings, *old.beyond), found, renames)
+    known = await _match_base(analyzer, found, paths, run, world)
     inside = len(analysis.findings)
+    old = tuple(index for index in known if index < inside) if run.started.new_against else ()
+    if not unknown:
+        return WithCaused(analysis.findings, old=old)
     new = [index for index in outside if index not in known]
     beyond = [found[index] for index in new if index >= inside]
     here = [index for index in new if index < inside]
-    return WithCaused((*analysis.findings, *beyond), (*here, *range(inside, inside + len(beyond))))
+    caused = (*here, *range(inside, inside + len(beyond)))
+    return WithCaused((*analysis.findings, *beyond), caused, old)
+
+
+async def _match_base(
+    analyzer: Analyzer,
+    found: Sequence[Finding],
+    paths: Sequence[str] | None,
+    run: Run,
+    world: World,
+) -> dict[int, int]:
+    """Let the analyzer look at the base; return which of the findings it reports there, too."""
+    change = world.change
+    base = run.started.new_against or change.base
+    async with world.trees.open_tree(base, pristine=_base_view(world)) as tree:
+        there = frozenset(tree.files())
+        before = None
+        if paths is not None:
+            names = (change.renamed.get(path, path) for path in paths)
+            before = [path for path in names if path in there]
+        old = await analyzer.analyze(tree, before)
+    renames = {old_path: new_path for new_path, old_path in change.renamed.items()}
+    return match_findings((*old.findings, *old.beyond), found, renames)
 
 
 def _is_in_change(finding: Finding, change: Change) -> bool:

@@ -1,7 +1,7 @@
 """Which findings are new items, which are known ones seen again, and which items are gone."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from punchlist.model.patch.change import Change
 from punchlist.model.patch.patch import fix_key
 from punchlist.ports.world import World
 from punchlist.steps.support.batching import GONE
+from punchlist.steps.support.left_out import find_left_out
 from punchlist.steps.support.side_effects import attribute_commits
 
 
@@ -33,20 +34,23 @@ def consolidate_findings(run: Run, change: Change, rule: MergeRule) -> Consolida
     adopted = _adopt_lost(run, lost, same)
     known = same | adopted
     known |= _match_fixed(run, known)
-    fresh = run.reviewing.fresh
-    alone = bool(run.started.issue_ids)  # each issue that was chosen is an item
-    merged = [(finding,) for finding in fresh] if alone else group_findings(fresh, rule)
+    left_out = find_left_out(run, change)
+    merged = _merge_findings(run, rule, left_out)
     for group in merged:
-        owner = next((known[finding.id] for finding in group if finding.id in known), None)
+        owner = _find_owner(group, known, run)
         if owner is not None:
             known.update((finding.id, owner) for finding in group if finding.id not in known)
-    new = [group for group in merged if group[0].id not in known]
+    unknown = (tuple(each for each in group if each.id not in known) for group in merged)
+    new = [group for group in unknown if group]
     sightings = [
         Sighting(
             known[finding.id],
             finding,
-            ours=_is_about_change(finding, run)
-            or (finding.id in adopted and _is_in_scope(finding, run, change)),
+            ours=not run.items[known[finding.id]].left_out
+            and (
+                _is_about_change(finding, run)
+                or (finding.id in adopted and _is_in_scope(finding, run, change))
+            ),
         )
         for finding in run.reviewing.fresh
         if finding.id in known
@@ -54,11 +58,32 @@ def consolidate_findings(run: Run, change: Change, rule: MergeRule) -> Consolida
     sightings.sort(key=lambda sighting: (sighting.item, sighting.finding.id))
     seen = {sighting.item for sighting in sightings}
     return Consolidated(
-        items=tuple(_build_items(new, run, change)),
+        items=tuple(_build_items(new, run, change, left_out)),
         sightings=tuple(sightings),
         rule=rule.value,
         moves=(*_reopen_fixed(run, seen), *_close_gone(run, seen), *_confirm_fixed(run, seen)),
     )
+
+
+def _merge_findings(
+    run: Run, rule: MergeRule, left_out: Mapping[str, str]
+) -> list[tuple[Finding, ...]]:
+    """Group the fresh findings; those that are left out are merged only with each other, by what
+    leaves them out, or they would take others with them.
+    """
+    fresh = run.reviewing.fresh
+    if run.started.issue_ids:  # each issue that was chosen is an item
+        return [(finding,) for finding in fresh]
+    apart: dict[str, list[Finding]] = defaultdict(list)
+    for finding in fresh:
+        apart[left_out.get(finding.id, "")].append(finding)
+    return [group for each in apart.values() for group in group_findings(each, rule)]
+
+
+def _find_owner(group: Sequence[Finding], known: dict[str, int], run: Run) -> int | None:
+    """Return the known item that a group belongs to; what was left out before takes none along."""
+    owners = (known[finding.id] for finding in group if finding.id in known)
+    return next((number for number in owners if not run.items[number].left_out), None)
 
 
 def _match_known(run: Run) -> tuple[dict[str, int], list[tuple[int, Finding]]]:
@@ -104,7 +129,7 @@ def _adopt_lost(
     """
     spare: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, finding in sorted(lost, key=lambda each: not run.items[each[0]].in_scope):
-        if run.items[number].status in ACTIONABLE:
+        if run.items[number].status in ACTIONABLE and not run.items[number].left_out:
             spare[_rule_key(finding)].append(number)
     adopted = {}
     for finding in run.reviewing.fresh:
@@ -124,7 +149,9 @@ def _rule_key(finding: Finding) -> tuple[str, str, str]:
     return (finding.source, finding.rule or finding.title, finding.spot.path)
 
 
-def _build_items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -> Iterator[Item]:
+def _build_items(
+    new: Sequence[tuple[Finding, ...]], run: Run, change: Change, left_out: Mapping[str, str]
+) -> Iterator[Item]:
     ordered = sorted(new, key=lambda group: _reading_key(group[0]))
     twins: dict[str, int] = defaultdict(int)
     for item in run.items.values():
@@ -136,7 +163,9 @@ def _build_items(new: Sequence[tuple[Finding, ...]], run: Run, change: Change) -
             number=number,
             fingerprint=fingerprint(group[0], twins[plain]) if twins[plain] else plain,
             findings=group,
-            in_scope=any(_is_in_scope(finding, run, change) for finding in group),
+            in_scope=group[0].id not in left_out
+            and any(_is_in_scope(finding, run, change) for finding in group),
+            left_out=left_out.get(group[0].id, ""),
             made=_is_made_by_fixes(group, run),
         )
         twins[plain] += 1

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.finding.languages import UnseenFiles, find_language
+from punchlist.model.finding.path_patterns import is_excluded
+from punchlist.model.finding.selection import find_selection
 from punchlist.model.ledger.events import Surveyed
 from punchlist.model.ledger.run import LatestReview, Run
 from punchlist.model.patch.change import Change, ScopeKind
@@ -17,7 +19,7 @@ _NAMED = 20
 
 def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
     languages = _list_languages(world.change, tree)
-    left_out = {path for path in languages if matches_any(path, world.unreviewed)}
+    left_out = {path for path in languages if _is_left_out(path, run, world)}
     wanted = {path: name for path, name in languages.items() if path not in left_out}
     read = Counter(wanted.values())
     unknown = []
@@ -42,6 +44,12 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
         unknown=tuple(unknown) if unseen else (),
         seen={name: count for name, count in sorted(read.items()) if count},
     )
+
+
+def _is_left_out(path: str, run: Run, world: World) -> bool:
+    """Return whether the settings or options leave the file out of the review."""
+    excluded = find_selection(run.started.selections, path).selection.exclude
+    return matches_any(path, world.unreviewed) or is_excluded(path, excluded)
 
 
 def _list_languages(change: Change, tree: Tree) -> dict[str, str]:
