@@ -317,6 +317,7 @@ LONG = (
     "bench/test_obedient.py",
     "library/test_fix_engine_covered.py",
     "mcp/",
+    "lsp/",
     "tui/",
     "hostile/",
     "journeys/",

@@ -37,6 +37,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Connect": {
         "serve": "The dashboard in the browser, and the HTTP API.",
         "mcp": "Punchlist for other agents, over the Model Context Protocol.",
+        "lsp": "Punchlist in editors, over the Language Server Protocol.",
     },
     "Set up": {
         "init": "Write a commented .punchlist.toml.",

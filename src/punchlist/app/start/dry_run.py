@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.checks import LocalCheckRunner
+from punchlist.adapters.store.memory import MemoryStore
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import RunFiles, load_prompts
@@ -18,9 +19,8 @@ from punchlist.app.start.request import Prepared
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check
-from punchlist.model.ledger.events import AnyEvent, Entry, Started
+from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.fold import fold_entries
-from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Ask, Hear, Reply
 from punchlist.ports.tree import Tree
 from punchlist.roles.crew import build_crew
@@ -65,29 +65,12 @@ class _NoChecks(LocalCheckRunner):
         return ExecutedLines(unknown="dry run: no check was run")
 
 
-class _MemoryStore:
-    def __init__(self) -> None:
-        self._entries: list[Entry] = []
-
-    def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
-        seq = len(self._entries) + 1
-        entry = Entry(run=run, seq=seq, at=at, place=place, key=key, event=event)
-        self._entries.append(entry)
-        return entry
-
-    def read(self, run: str, after: int = 0) -> Iterator[Entry]:
-        return iter(self._entries[after:])
-
-    def runs(self, repository: str = "") -> Sequence[RunRow]:
-        return ()
-
-
 async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> list[Prompt]:
     """Return the prompts in their order. No agent, analyzer or check runs; nothing is recorded."""
     if not ready.crew:
         return []
     workshop = await session.workshop()
-    recorder, memory = _PromptRecorder(), _MemoryStore()
+    recorder, memory = _PromptRecorder(), MemoryStore()
     started = replace(
         ready.started(session.repository),
         reviewers=(),

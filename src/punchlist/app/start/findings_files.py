@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.reports import REPORTS
 from punchlist.app.session import Session
+from punchlist.app.start.request import Request
 from punchlist.app.state_folder import write_state
-from punchlist.errors import RepositoryError
+from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.finding.finding import Spot
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
@@ -69,6 +70,25 @@ def write_issues(home: Path, entries: Sequence[Mapping[str, Any]]) -> str:
     return keep_findings(home, _ISSUES, content)
 
 
+def choose_items(
+    session: Session, request: Request, earlier: str, numbers: Sequence[int]
+) -> Request:
+    """Return the request to work on these items of the earlier run, and on nothing else. Raise
+    UsageError for an item that it does not have, or that is settled.
+    """
+    run = session.load(earlier)
+    for number in numbers:
+        if number not in run.items:
+            raise UsageError(f"run {run.id} has no item {number}", hint=f"punchlist show {run.id}")
+        if run.items[number].status in SETTLED:
+            what = f"item {number} of run {run.id} is {run.items[number].status} already"
+            raise UsageError(what, hint="leave it out")
+    ids = {f"{run.id}/{number}": number for number in sorted(set(numbers))}
+    entries = [describe_item(run.items[n], run) | {"issue_id": name} for name, n in ids.items()]
+    file = write_issues(session.home, entries)
+    return replace(request, findings=(file,), issue_ids=tuple(ids))
+
+
 def write_items(session: Session, run: Run, numbers: Iterable[int]) -> str:
     """Write items of a run as SARIF into its folder; return the path."""
     items = {number: run.items[number] for number in numbers}
@@ -84,12 +104,12 @@ async def move_issues(workshop: Workshop, home: Path, file: str, head: str) -> s
         return file
     entries = msgspec.json.decode(Path(file).read_bytes(), type=list[dict[str, Any]])
     seen = {str(entry.get(SEEN_AT, "")) for entry in entries} - {head}
-    moves = {each: await _read_moves(workshop, each, head) for each in seen}
+    moves = {each: await read_moves(workshop, each, head) for each in seen}
     moved = [_move_entry(entry, moves.get(entry.get(SEEN_AT, ""), {})) for entry in entries]
     return write_issues(home, moved) if moved != entries else file
 
 
-async def _read_moves(workshop: Workshop, old: str, new: str) -> dict[str, MovedFile]:
+async def read_moves(workshop: Workshop, old: str, new: str) -> dict[str, MovedFile]:
     """Return the files that changed between two commits; none if the old one is gone."""
     if not _COMMIT.fullmatch(old):
         return {}

@@ -60,8 +60,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     move = partial(move_issues, workshop, session.home, head=scope.head)
     files = [await move(each) for each in request.findings]
     settings = loaded.settings
-    for check in _SETTINGS_CHECKS:
-        check(loaded)
+    check_settings(loaded)
     found = await find_checks(workshop, scope.base, loaded, head=scope.head, given=request.checks)
     checks = await name_check_files(found.checks, workshop, scope.base)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
@@ -106,6 +105,12 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)
     return _require_reviewer(ready)
+
+
+def check_settings(loaded: LoadedSettings) -> None:
+    """Raise SettingsError if the repository's own file sets what only the user may set."""
+    for check in _SETTINGS_CHECKS:
+        check(loaded)
 
 
 def _find_consent(request: Request, allowance: Allowance) -> Callable[[str], bool]:

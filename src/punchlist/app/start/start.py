@@ -28,7 +28,7 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         from punchlist.adapters.agents.detect import check_installed
 
         check_installed(agents, ready.loaded.settings.agent)
-    run_id = f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
+    run_id = make_run_id()
     request = ready.fingerprint(repository)
     paths = enumerate(ready.documents.values())
     files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
@@ -52,6 +52,10 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         run = fold_entries(run_id, (entry,))
         watcher.handle_event(entry, run)
         return await drive_run(session, run, workshop, watcher, lease)
+
+
+def make_run_id() -> str:
+    return f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
 
 
 def _read_findings(path: str) -> bytes:

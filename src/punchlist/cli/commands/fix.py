@@ -1,13 +1,12 @@
 """punchlist fix: the loop, over findings that are already there."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from punchlist.app.session import Session
-from punchlist.app.start.findings_files import SETTLED, describe_item, write_issues, write_items
+from punchlist.app.start.findings_files import SETTLED, choose_items, write_items
 from punchlist.app.start.request import Request
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
@@ -64,28 +63,14 @@ def command(**chosen: Any) -> Exit:
 
     async def work(session: Session) -> Exit:
         if chosen["items"]:
-            wanted = _choose_items(session, request, chosen["earlier"], chosen["items"])
+            run = session.load(chosen["earlier"])
+            numbers = [find_item(run, each) for each in chosen["items"]]
+            wanted = choose_items(session, request, run.id, numbers)
         else:
             wanted = _add_items(session, request, chosen["earlier"])
         return await start_and_show(session, wanted, output, dry=chosen["dry_run"])
 
     return run_session(work, options.parse_flags(chosen))
-
-
-def _choose_items(
-    session: Session, request: Request, earlier: str, named: Sequence[str]
-) -> Request:
-    """Return the request to work on these items of the earlier run, and on nothing else."""
-    run = session.load(earlier)
-    numbers = [find_item(run, each) for each in named]
-    for number in numbers:
-        if run.items[number].status in SETTLED:
-            what = f"item {number} of run {run.id} is {run.items[number].status} already"
-            raise UsageError(what, hint="leave it out")
-    ids = {f"{run.id}/{number}": number for number in sorted(set(numbers))}
-    entries = [describe_item(run.items[n], run) | {"issue_id": name} for name, n in ids.items()]
-    file = write_issues(session.home, entries)
-    return replace(request, findings=(file,), issue_ids=tuple(ids))
 
 
 def _add_items(session: Session, request: Request, earlier: str) -> Request:

@@ -1,0 +1,38 @@
+"""The files of the user's checkout as they are saved, as a commit in the workshop."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.errors import RepositoryError
+
+_MESSAGE = "the work tree as it was saved"
+
+
+async def snapshot_working_tree(workshop: Workshop, paths: Sequence[str]) -> str:
+    """Return a commit with what HEAD tracks as it is now, and with those of `paths` that git does
+    not ignore. The user's index is copied, not changed.
+    """
+    checkout = workshop.checkout
+    git = checkout.user_git
+    with tempfile.TemporaryDirectory(prefix="index-", dir=workshop.folder) as folder:
+        copy = Path(folder) / "index"
+        if (index := checkout.own_dir / "index").is_file():
+            shutil.copyfile(index, copy)
+        objects = str(workshop.git_dir / "objects")
+        env = {"GIT_INDEX_FILE": str(copy), "GIT_OBJECT_DIRECTORY": objects}
+        # A file that cannot be read stays as the index has it.
+        await git.run("add", "--update", "--ignore-errors", "--", ".", env=env)
+        if there := [path for path in paths if (checkout.root / path).is_file()]:
+            known = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *there)
+            if named := await git.list_fields(*known, env=env):
+                await git.run("add", "--ignore-errors", "--", *dict.fromkeys(named), env=env)
+        ran = await git.run("write-tree", env=env)
+    if not ran.ok:
+        raise RepositoryError(
+            f"{checkout.root}: the files are not in a state to review",
+            hint="resolve the merge that is under way first",
+        )
+    return await workshop.commit_tree(ran.stdout.decode().strip(), (checkout.head,), _MESSAGE)

@@ -1,0 +1,64 @@
+"""Items of the last run that are not settled, at the places that they have in the files now."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from punchlist.app.look.review import Look, is_look
+from punchlist.app.session import Session
+from punchlist.app.start.findings_files import SETTLED, read_moves
+from punchlist.model.finding.finding import Spot
+from punchlist.model.item.item import Item
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.moved_lines import follow_spot
+
+
+class PlacedItem(Struct, frozen=True):
+    """An item of a run, and where it is in the files now."""
+
+    run: str
+    item: Item
+    spot: Spot
+
+
+async def load_open_items(session: Session, look: Look) -> tuple[PlacedItem, ...]:
+    """Return the items of the look that are not settled, and those of the last run: what the look
+    reports again, or its analyzers no longer report, is left out of these.
+    """
+    fresh = [PlacedItem(look.run.id, item, item.current.spot) for item in _list_open(look.run)]
+    known = {item.fingerprint for item in look.run.items.values()}
+    last = _find_last_run(session)
+    if last is None:
+        return tuple(fresh)
+    workshop = await session.workshop()
+    older = []
+    for item in _list_open(last):
+        if item.fingerprint in known or _is_answered(item, look.run):
+            continue
+        review = last.reviewing.reviews.get(item.current.source)
+        seen_at = review.commit if review else last.started.change.head
+        moves = await read_moves(workshop, seen_at, look.run.started.change.head)
+        older.append(PlacedItem(last.id, item, follow_spot(item.current.spot, moves)))
+    return (*fresh, *older)
+
+
+def _list_open(run: Run) -> Iterator[Item]:
+    return (item for item in run.items.values() if item.status not in SETTLED)
+
+
+def _find_last_run(session: Session) -> Run | None:
+    """Return the newest run that is not a recorded look, or None."""
+    runs = (session.load(row.id) for row in session.runs())
+    return next((run for run in runs if not is_look(run)), None)
+
+
+def _is_answered(item: Item, look: Run) -> bool:
+    """Return whether all analyzers that reported the item looked at its file to the end again."""
+    reviews = look.reviewing.reviews
+    paths = look.started.change.paths
+    return all(
+        finding.spot.path in paths
+        and finding.source in reviews
+        and reviews[finding.source].has_seen(finding.spot.path)
+        for finding in item.sighted
+    )

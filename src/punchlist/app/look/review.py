@@ -1,0 +1,121 @@
+"""Let the analyzers look at files as they are saved; the run is recorded only if a user wants."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace as with_
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.analyzers.registry import build_analyzers
+from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.git.working_tree import snapshot_working_tree
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.adapters.reports import REPORTS
+from punchlist.adapters.store.lease import Lease
+from punchlist.adapters.store.memory import MemoryStore
+from punchlist.app.after.dismissals import load_dismissals, rewrite_reports
+from punchlist.app.session import Session
+from punchlist.app.start import wiring
+from punchlist.app.start.allowance import survey_code
+from punchlist.app.start.prepare import check_settings, load_trusted
+from punchlist.app.start.request import Prepared
+from punchlist.app.start.start import make_run_id
+from punchlist.engine import Engine, Limits
+from punchlist.model.ledger.events import Entry, Started
+from punchlist.model.ledger.fold import fold_entries
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.steps import Action
+from punchlist.workflow.loader import load_workflow
+
+_NOTE = "these are files as they were saved in an editor, not those of a commit"
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """A review of saved files; `run` and `entries` are in memory until `record_look`."""
+
+    run: Run
+    entries: tuple[Entry, ...]
+    changed: frozenset[str]
+    """Paths of the files that differ from the last commit."""
+
+
+class _NoWatcher:
+    """Watcher of a run that is not shown."""
+
+    def handle_start(self, place: str, action: Action) -> None:
+        pass
+
+    def handle_event(self, entry: Entry, run: Run) -> None:
+        pass
+
+    def handle_output(self, label: str, piece: str) -> None:
+        pass
+
+
+async def review_saved_files(session: Session, paths: Sequence[str]) -> Look | None:
+    """Review these files of the checkout as they are saved, with the analyzers only: no agent is
+    asked. None if git ignores all of them, or has none of them.
+    """
+    workshop, base = await session.workshop(), session.required_checkout.head
+    head = await snapshot_working_tree(workshop, paths)
+    listing = await workshop.list_tree(head)
+    known = tuple(path for path in paths if path in listing)
+    if not known:
+        return None
+    change = Change(kind=ScopeKind.ALL, base=base, head=head, paths=known, notes=(_NOTE,))
+    memory = MemoryStore()
+    started = await _prepare(session, workshop, change)
+    entry = memory.append(make_run_id(), "start", "started", started, time.time())
+    run = fold_entries(entry.run, (entry,))
+    with tempfile.TemporaryDirectory(prefix="punchlist-look-") as name:
+        folder = Path(name) / "runs" / run.id
+        folder.mkdir(parents=True)
+        world = wiring.build_world(workshop, run, started, session.store, folder)
+        # The real reports are written if the look is recorded.
+        world = with_(world, reports=dict.fromkeys(REPORTS, lambda run: b"-"))
+        engine = Engine(load_workflow("review"), world, memory, Limits(), _NoWatcher())
+        run = await engine.drive(run)
+    if not run.ended:  # the engine records that it was cancelled, and returns
+        raise asyncio.CancelledError
+    changed = frozenset(await workshop.git.list_changed(base, head))
+    return Look(run=run, entries=tuple(memory.entries), changed=changed)
+
+
+async def _prepare(session: Session, workshop: Workshop, change: Change) -> Started:
+    """Return the first event of a look: trusted settings, allowed analyzers, known dismissals."""
+    _, loaded = await load_trusted(session, workshop, change.base, allow=None)
+    check_settings(loaded)
+    settings = loaded.settings.analyzers
+    kit = Kit(checkout=workshop.checkout.root, tracked=workshop.tracked_environments)
+    tools = build_analyzers(settings, kit)
+    allows = session.allowance.covers
+    code = await survey_code(workshop, change.base, settings, tools, allows)
+    ready = Prepared(
+        change=change,
+        workflow=load_workflow("review"),
+        loaded=loaded,
+        reviewers=tuple(tools),
+        configurations=code,
+    )
+    known = load_dismissals(session.store, session.repository)
+    return replace(ready.started(session.repository), keep="", dismissed=known)
+
+
+def is_look(run: Run) -> bool:
+    """Return whether the run is a recorded look."""
+    return _NOTE in run.started.change.notes
+
+
+def record_look(session: Session, look: Look) -> Run:
+    """Write the look to the ledger, as any run is; once is enough. Return the run."""
+    with Lease.acquire(session.home, look.run.id):
+        for each in look.entries:
+            session.store.append(each.run, each.place, each.key, each.event, each.at)
+        run = session.load(look.run.id)
+        rewrite_reports(session, run)
+    return run

@@ -1,0 +1,1 @@
+"""Language server: findings, proven fixes and dismissals in editors."""
