@@ -10,7 +10,7 @@ WORKERS ?= $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN))))
 PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would compile everything again
 
-.PHONY: demo test fast soak matrix system agents lint types format reference bench clean
+.PHONY: demo test fast soak matrix system agents lint types format reference refresh site newcomer bench clean
 
 demo: $(PRODUCT)
 	@$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
@@ -58,6 +58,19 @@ reference: $(READY)
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/openapi.py
 	$(BIN)/python tools/report_reference.py
+
+# Types every command that the docs show, and writes what is printed into the pages; then look at the difference.
+refresh: $(READY)
+	$(BIN)/python tools/follow_docs.py --write
+
+# The documentation with search, for any browser, without a server: site/index.html.
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+# README and tutorial word for word, in a fresh clone with an empty home.
+newcomer:
+	$(PYTHON) tools/newcomer.py
 
 bench: $(READY)
 	$(BIN)/python bench/run.py

@@ -152,6 +152,7 @@ def cancelled() -> Callable[["asyncio.Task[object]"], Awaitable[float]]:
 
 KINDS = {
     "browser/": "browser",
+    "docs/test_site.py": "browser",
     "web/": "web",
     "adapters/agents/test_agent_real.py": "agents",
     "adapters/agents/test_aider.py": "agents",
@@ -257,7 +258,9 @@ SOAK = (
     "hostile/test_hostile_company.py::test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed[rebase",
     "adapters/checks/test_check_runner.py::test_code_that_stalls_the_runner_is_trouble[none",
     "adapters/trackers/test_github_faults.py::test_many_sequences_of_faults_leave_one_open_issue_or_one_that_is_told",
-    "docs/test_docs.py::test_other_pages_show_what_the_demo_shows",
+    "docs/test_docs.py::test_commands_print_what_the_pages_show[demo",
+    "docs/test_docs.py::test_commands_print_what_the_pages_show[which-python",
+    "docs/test_newcomer.py",
     "journeys/test_challenged.py::test_a_challenger_that_crashes_approves_nothing",
     "journeys/test_fail_closed.py::test_two_patches_of_which_one_makes_a_file_where_the_other_makes_a_folder_do_not_spoil_the_round",
     "journeys/test_fail_closed.py[opened1-True",

@@ -1,16 +1,11 @@
 """The documentation does what it says: its commands are run, its files are read, its links lead somewhere."""
 
-import os
 import re
-import shlex
-import shutil
-import subprocess
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
+from follow_docs import FENCE, JOURNEYS, File, Step, Terminal, open_terminal, parse_page
 
 import warm
 from punchlist.adapters.agents.registry import AGENTS
@@ -24,137 +19,34 @@ from punchlist.workflow.loader import parse_workflow
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SAVED = re.compile(r"`([\w./-]+)`:\n\n\Z")
-"""How a page says where the block that follows is to be saved."""
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
-VARIES = (
-    (re.compile(r"\b\d{6}-[0-9a-f]{6}\b|\bRUN\b"), "RUN"),
-    (re.compile(r" · (\d+ min )?[\d.]+ m?s · "), " · N s · "),
-    (re.compile(r" in \d[\d.]*s$"), " in N s"),
-    (re.compile(r"^[0-9a-f]{7} |(?<= at )[0-9a-f]{10}$"), "COMMIT "),
-    (re.compile(r" in \S*/repos/[0-9a-f]+/issues"), " in STATE/issues"),
-    (re.compile(r"\b\d+ entries\b"), "N entries"),
-)
-
-
-class Step(Struct, frozen=True):
-    """A command of a page, and the lines it says come of it; `...` stands for others."""
-
-    command: str
-    output: tuple[str, ...]
-
-
-class Saving(Struct, frozen=True):
-    """A file that a page has its reader write, from where they stand."""
-
-    path: str
-    text: str
 
 
 def blocks(page: Path, language: str) -> list[str]:
     return [text for kind, text in FENCE.findall(page.read_text("utf-8")) if kind == language]
 
 
-def steps(page: Path) -> Iterator[Step | Saving]:
-    whole = page.read_text("utf-8")
-    for fence in FENCE.finditer(whole):
-        kind, block = fence.groups()
-        if kind != "console" and (saved := SAVED.search(whole[: fence.start()])):
-            yield Saving(saved[1], block)
-        for part in block.split("$ ")[1:] if kind == "console" and block.startswith("$ ") else []:
-            command, *output = part.rstrip("\n").split("\n")
-            yield Step(command, tuple(line for line in output if line.strip() not in ("", "...")))
-
-
-def plain(line: str) -> str:
-    for pattern, word in VARIES:
-        line = pattern.sub(word, line)
-    return " ".join(line.split())
-
-
-def told_in_order(expected: tuple[str, ...], said: str) -> str:
-    """The first line that a page promises and the command does not print, or an empty string."""
-    lines = iter([plain(line) for line in said.splitlines()])
-    return next((line for line in expected if plain(line) not in lines), "")
-
-
-class Shell:
-    """A person at a terminal: a home of their own, punchlist on PATH, and a folder they stand in."""
-
-    def __init__(self, folder: Path, home: Path) -> None:
-        self.here = folder
-        programs = folder.parent / "programs"
-        programs.mkdir()
-        launcher = programs / "punchlist"
-        launcher.write_text(f'#!/bin/sh\nexec {shlex.join(warm.command())} "$@"\n')
-        launcher.chmod(0o755)
-        source = f"{ROOT / 'src'}:{os.environ.get('PYTHONPATH', '')}"
-        self.env = {
-            **os.environ,
-            "HOME": str(home),
-            "PATH": f"{programs}:{os.environ['PATH']}",
-            "PYTHONPATH": source,
-            "COLUMNS": "160",
-        }
-
-    def type(self, command: str) -> str:
-        if command.startswith("cd "):
-            self.here /= command.removeprefix("cd ")
-            return ""
-        if command.startswith("export "):
-            name, _, value = command.removeprefix("export ").partition("=")
-            self.env[name] = value
-            return ""
-        ran = subprocess.run(
-            ["bash", "-c", command],
-            cwd=self.here,
-            env=self.env,
-            capture_output=True,
-            check=False,
-            text=True,
-            timeout=120,
-        )
-        assert ran.returncode in (0, 1, 6), f"{command}\n{ran.stdout}{ran.stderr}"
-        return ran.stdout + ran.stderr
-
-    def follow(self, page: Path) -> None:
-        for step in steps(page):
-            if isinstance(step, Saving):
-                (self.here / step.path).write_text(step.text)
-                continue
-            said = self.type(step.command)
-            missing = told_in_order(step.output, said)
-            assert not missing, (
-                f"{page.name}: $ {step.command}\nis said to print\n{missing}\nand printed\n{said}"
-            )
-
-
 @pytest.fixture
-def shell(tmp_path: Path, isolated: Path) -> Shell:
-    (tmp_path / "here").mkdir()
-    return Shell(tmp_path / "here", isolated)
+def terminal(tmp_path: Path) -> Terminal:
+    return open_terminal(tmp_path, warm.command())
 
 
-def test_the_tutorial_runs_as_written(shell: Shell):
-    shell.follow(ROOT / "docs/tutorial.md")
+@pytest.mark.parametrize("journey", JOURNEYS)
+def test_commands_print_what_the_pages_show(terminal: Terminal, journey: str):
+    different = JOURNEYS[journey].follow(terminal)
+    assert not different, "\n\n".join(map(str, different)) + "\n\nrun: make refresh"
+    for path, drawn in terminal.drawn.items():
+        assert path.read_text("utf-8") == drawn, "run: make refresh"
 
 
-def test_a_legacy_repository_is_adopted_as_written(shell: Shell):
-    shell.follow(ROOT / "docs/guides/adopt-a-legacy-repository.md")
-
-
-def test_other_pages_show_what_the_demo_shows(shell: Shell):
-    said = shell.type("punchlist demo --folder shop")
-    (excerpt,) = (text for text in blocks(ROOT / "README.md", "text") if text.startswith("Run "))
-    assert not told_in_order(tuple(line for line in excerpt.splitlines() if line.strip()), said), (
-        said
-    )
-    shell.type("cd shop/stockroom")
-    shutil.copy(ROOT / "src/punchlist/model/ledger/verify_ledger.py", shell.here)
-    for page in ("explanation/ledger.md", "guides/settings.md", "guides/workflows.md"):
-        assert list(steps(ROOT / "docs" / page)), page
-        shell.follow(ROOT / "docs" / page)
+def test_every_page_with_commands_is_followed():
+    followed = {"README.md", *(page for journey in JOURNEYS.values() for page in journey.pages)}
+    typed = {
+        str(page.relative_to(ROOT))
+        for page in PAGES
+        if any(isinstance(step, Step) for step in parse_page(page.read_text("utf-8")))
+    }
+    assert typed == followed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -168,7 +60,9 @@ def test_every_link_leads_to_a_file(page: Path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_settings_file_and_workflow_shown_can_be_used(page: Path):
-    for text in blocks(page, "toml"):
+    steps = parse_page(page.read_text("utf-8"))
+    others = [step.text for step in steps if isinstance(step, File) and "pyproject" in step.path]
+    for text in [block for block in blocks(page, "toml") if block not in others]:
         assert tomllib.loads(text)
         assert load_settings(text, {}, {"HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent"})
     for text in blocks(page, "yaml"):
@@ -221,9 +115,3 @@ def test_every_workflow_is_told_of():
     built_in = [path.stem for path in (ROOT / "src/punchlist/workflow/builtin").glob("*.yaml")]
     guide = (ROOT / "docs/guides/workflows.md").read_text("utf-8")
     assert [name for name in built_in if f"| `{name}` |" not in guide] == []
-
-
-def test_a_line_that_is_not_printed_is_noticed():
-    assert told_in_order(("a", "c"), "a\nb\nc\n") == ""
-    assert told_in_order(("c", "a"), "a\nb\nc\n") == "a"
-    assert told_in_order(("9 of 18 items",), "8 of 18 items\n") == "9 of 18 items"

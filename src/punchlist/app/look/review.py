@@ -15,11 +15,11 @@ from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.git.working_tree import snapshot_working_tree
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.reports import REPORTS
-from punchlist.adapters.store.lease import Lease
 from punchlist.adapters.store.memory import MemoryStore
 from punchlist.app.after.dismissals import load_dismissals, rewrite_reports
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
+from punchlist.app.start.agents import RunFiles
 from punchlist.app.start.allowance import survey_code
 from punchlist.app.start.prepare import check_settings, load_trusted
 from punchlist.app.start.request import Prepared
@@ -75,7 +75,7 @@ async def review_saved_files(session: Session, paths: Sequence[str]) -> Look | N
     with tempfile.TemporaryDirectory(prefix="punchlist-look-") as name:
         folder = Path(name) / "runs" / run.id
         folder.mkdir(parents=True)
-        world = wiring.build_world(workshop, run, started, session.store, folder)
+        world = wiring.build_world(workshop, run, started, session.store, RunFiles.below(folder))
         # The real reports are written if the look is recorded.
         world = with_(world, reports=dict.fromkeys(REPORTS, lambda run: b"-"))
         engine = Engine(load_workflow("review"), world, memory, Limits(), _NoWatcher())
@@ -113,7 +113,7 @@ def is_look(run: Run) -> bool:
 
 def record_look(session: Session, look: Look) -> Run:
     """Write the look to the ledger, as any run is; once is enough. Return the run."""
-    with Lease.acquire(session.home, look.run.id):
+    with session.state.leases.acquire(look.run.id):
         for each in look.entries:
             session.store.append(each.run, each.place, each.key, each.event, each.at)
         run = session.load(look.run.id)
