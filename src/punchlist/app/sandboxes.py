@@ -73,6 +73,7 @@ def _make_row(
         "{} of memory": _format(quotas.memory),
         "{} processes and threads": quotas.processes,
         "{} written": _format(quotas.disk) if quotas.disk else "",
+        "{} files": quotas.files if quotas.disk else 0,
         "files of {}": _format(quotas.file_size),
         "a {} /tmp": _format(quotas.tmp),
         "{} printed": _format(quotas.output),

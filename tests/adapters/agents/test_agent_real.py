@@ -67,7 +67,9 @@ def test_a_reviewer_answers_in_the_wanted_form_and_cannot_change_a_file_even_if_
 
 
 def test_a_model_that_never_stops_calling_tools_is_stopped_at_the_limit(kind, real, scripted):
-    model = scripted({"tool": "@shell", "input": {"cmd": "ls"}}, loop=True)
+    # Not twice the same call: some programs stop by themselves then.
+    steps = ({"tool": "@shell", "input": {"cmd": f"echo {number}"}} for number in range(9))
+    model = scripted(*steps, loop=True)
     real.spending = Spending(limit=0.045)
     prices = {"input_price": 10.0, "output_price": 0.0}  # a call of the model is a cent
     reply = real.ask(writes=True, settings={**KINDS[kind].settings(model.url), **prices})

@@ -138,7 +138,9 @@ def test_with_nothing_hidden_and_the_folder_trusted_all_of_that_happens(bench, s
     ran = careless.place.make_tmp("gemini") / "ran"
     planted(careless.tree, ran)
     env = {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    careless.ask("Review calc.py", settings={"env": env, "model": "gemini-2.5-pro"})
+    # In the sandbox every .env is hidden anyway.
+    settings = {"env": env, "model": "gemini-2.5-pro"}
+    careless.ask("Review calc.py", settings=settings, sandbox=False)
     assert {"SessionStart", "BeforeAgent", "mcp", "discovery"} == set(ran.read_text().split())
     assert "EVIL SYSTEM PROMPT" in json.dumps([request["body"] for request in model.requests])
 

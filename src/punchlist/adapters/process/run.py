@@ -152,11 +152,11 @@ async def run(  # noqa: PLR0913  # all that describes one child
         try:
             with prepare_command(command, walls, cwd=cwd, env=environment) as prepared:
                 scratch = prepared.scratch
+                quotas = QuotaWatch(walls, scratch) if walls else None
                 ready = replace(prepared, descriptors=(*prepared.descriptors, *pass_fds))
                 trouble = await _start_child(
                     child, ready, env=environment, stdin=stdin, watch=watch
                 )
-            quotas = QuotaWatch(walls, scratch) if walls else None
             trouble = trouble or await _wait_for_end(child, family, timeout, watch, quotas)
             family.kill_all()
             await child.wait_drained()
@@ -357,7 +357,8 @@ async def _wait_for_end(
             family.kill_all()
             return f"{EXCESSIVE}: {excess}"
     if child.exited.is_set():
-        return ""
+        excess = await quotas.find_left() if quotas else ""
+        return f"{EXCESSIVE}: {excess}" if excess else ""
     family.terminate()
     late = time.monotonic() >= deadline
     await _wait_event(watch.grace, child.exited)

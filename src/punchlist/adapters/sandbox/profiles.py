@@ -34,6 +34,8 @@ class Quotas(Struct, frozen=True, kw_only=True):
     heap: int = 0
     """The data of one process; 0: no limit but `memory`."""
     open_files: int = 16384
+    files: int = 1_000_000
+    """What it may add in number."""
 
 
 class Profile(Struct, frozen=True, kw_only=True):

@@ -30,6 +30,9 @@ _CLONE3 = 435
 _X32 = 0x40000000
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX, which type for the user."""
+_RESERVE = (0x40305828, 0x4030582A, 0x40305839)
+"""FS_IOC_RESVSP, FS_IOC_RESVSP64 and FS_IOC_ZERO_RANGE: older forms of fallocate."""
+_PUNCH_HOLE = 2
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _RAW, _PACKET = 3, 10
 _NUMBER, _ARCHITECTURE, _FIRST, SECOND, _THIRD = 0, 4, 16, 24, 32
@@ -46,11 +49,12 @@ class Machine(NamedTuple):
     clone: int
     ioctl: int
     socket: int
+    fallocate: int
 
 
 _MACHINES = {
-    "x86_64": Machine(1, 0xC000003E, 56, 16, 41),
-    "aarch64": Machine(2, 0xC00000B7, 220, 29, 198),
+    "x86_64": Machine(1, 0xC000003E, 56, 16, 41, 285),
+    "aarch64": Machine(2, 0xC00000B7, 220, 29, 198, 47),
 }
 
 
@@ -80,6 +84,7 @@ def build_filter(
         *_deny_calls(machine, tracing=tracing),
         *more,
         *_check_clone(machine),
+        *_check_fallocate(machine),
         *_check_ioctl(machine),
         *_check_socket(machine, unix_sockets=unix_sockets, network=network),
     ]
@@ -130,16 +135,26 @@ def _check_clone(machine: Machine) -> list[Instruction]:
     ]
 
 
-def _check_ioctl(machine: Machine) -> list[Instruction]:
-    first, second = _TERMINAL_INPUT
+def _check_fallocate(machine: Machine) -> list[Instruction]:
+    """Allow to free room, not to reserve it, by which a disk is full at once: many file systems
+    do not have that either, and libraries then write.
+    """
     return [
-        (JUMP_EQUAL, 0, 5, machine.ioctl),
+        (JUMP_EQUAL, 0, 4, machine.fallocate),
         load(SECOND),
-        (JUMP_EQUAL, 1, 0, first),
-        (JUMP_EQUAL, 0, 1, second),
-        refuse(errno.EPERM),
+        (_JUMP_ANY_BIT, 1, 0, _PUNCH_HOLE),
+        refuse(errno.EOPNOTSUPP),
         PASS,
     ]
+
+
+def _check_ioctl(machine: Machine) -> list[Instruction]:
+    refused = dict.fromkeys(_TERMINAL_INPUT, errno.EPERM)
+    refused |= dict.fromkeys(_RESERVE, errno.EOPNOTSUPP)
+    code = []
+    for number, error in refused.items():
+        code += [(JUMP_EQUAL, 0, 1, number), refuse(error)]
+    return [(JUMP_EQUAL, 0, len(code) + 2, machine.ioctl), load(SECOND), *code, PASS]
 
 
 def _check_socket(machine: Machine, *, unix_sockets: bool, network: bool) -> list[Instruction]:
