@@ -1,5 +1,5 @@
 """Note, in the project's own Python, which files of the tree are read and by which other file."""
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123, SLF001  # few imports: Python loads this as
+# ruff: noqa: PTH100, PTH114, PTH118, PTH120, PTH123, SLF001  # few imports: Python loads this as
 # `sitecustomize`, before anything of the project (see watch_loads).
 
 from __future__ import annotations
@@ -17,14 +17,26 @@ ROOT = os.path.realpath(os.environ.get("PUNCHLIST_ROOT", "/nonexistent"))
 MOST = 20_000
 readers: dict[str, list[str]] = {}
 known: dict[str, str] = {}
+folders: dict[str, str] = {}
 
 
 def below(path: str) -> str:
     """Return a path relative to the tree, '' if it is outside."""
     if path not in known:
-        full = os.path.realpath(path) if path[:1] != "<" else ""
+        full = resolve(path) if path[:1] != "<" else ""
         known[path] = os.path.relpath(full, ROOT) if full.startswith(ROOT + os.sep) else ""
     return known[path]
+
+
+def resolve(path: str) -> str:
+    """Return the path without links; each folder is looked at once, as most files share theirs."""
+    if ".." in path:
+        return os.path.realpath(path)
+    folder, name = os.path.split(os.path.abspath(path))
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    full = os.path.join(folders[folder], name)
+    return os.path.realpath(full) if os.path.islink(full) else full
 
 
 def note(event: str, args: tuple[Any, ...]) -> None:
@@ -55,7 +67,7 @@ def write() -> None:
     roots = ["" if each == ROOT else below(each) for each in full if each == ROOT or below(each)]
     seen = {"files": readers, "modules": modules, "roots": roots}
     with open(os.path.join(HERE, f"loads-{os.getpid()}.json"), "w", encoding="utf-8") as file:
-        json.dump(seen, file)
+        file.write(json.dumps(seen))
 
 
 def start() -> None:

@@ -1,20 +1,25 @@
 """Run `python -m unittest` in the project's own Python and write each outcome beside this file."""
 # ruff: noqa: N802, N815  # the names are unittest's
+# ruff: noqa: PTH109, PTH118, PTH120, PTH123  # pathlib takes long to import
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 import unittest
-from pathlib import Path
 
 TYPE_CHECKING = False  # typing takes long to import
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-HERE = Path(__file__).resolve().parent
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+
+def open_beside(name: str, mode: str) -> Any:
+    return open(os.path.join(HERE, name), mode, encoding="utf-8")
 
 
 def recording(name: str, outcome: str) -> Any:
@@ -32,14 +37,12 @@ def recording(name: str, outcome: str) -> Any:
 class Telling(unittest.TextTestResult):
     """Writes each outcome to disk before the next test starts, so that an early end is seen."""
 
-    outcomes = HERE / "outcomes.jsonl"
-
     def tell(self, test: str, outcome: str) -> None:
-        with self.outcomes.open("a", encoding="utf-8") as lines:
+        with open_beside("outcomes.jsonl", "a") as lines:
             lines.write(json.dumps([test, outcome]) + "\n")
 
     def explain(self, test: Any, error: Any) -> None:
-        with (HERE / "failures.jsonl").open("a", encoding="utf-8") as lines:
+        with open_beside("failures.jsonl", "a") as lines:
             said = "".join(traceback.format_exception(*error))
             lines.write(json.dumps([test.id(), said]) + "\n")
 
@@ -61,7 +64,8 @@ class Runner(unittest.TextTestRunner):
     resultclass = Telling  # type: ignore[assignment]  # what unittest documents, and typeshed has as a call
 
     def run(self, test: Any) -> Any:
-        only = json.loads((HERE / "only.json").read_text(encoding="utf-8"))
+        with open_beside("only.json", "r") as listed:
+            only = json.loads(listed.read())
         if only:
             wanted = {module_of(name) for name in only} | {"unittest.loader"}
             found = [
@@ -86,9 +90,10 @@ def cases(suite: Any) -> Iterator[Any]:
 
 def file_of(case: Any) -> str:
     """Return the path of a test's file relative to the current folder; '' if it is outside."""
-    file = Path(getattr(sys.modules.get(type(case).__module__), "__file__", None) or "/").resolve()
-    here = Path.cwd().resolve()
-    return file.relative_to(here).as_posix() if here in file.parents else ""
+    module = sys.modules.get(type(case).__module__)
+    file = os.path.realpath(getattr(module, "__file__", None) or "/")
+    here = os.path.realpath(os.getcwd()).rstrip("/") + "/"
+    return file[len(here) :] if file.startswith(here) else ""
 
 
 def module_of(name: str) -> str:
@@ -97,5 +102,5 @@ def module_of(name: str) -> str:
 
 if __name__ == "__main__":
     # As with -m, the project's modules come first; this file's folder has nothing to import.
-    sys.path[0] = str(Path.cwd())
+    sys.path[0] = os.getcwd()
     unittest.main(module=None, argv=["python -m unittest", *sys.argv[1:]], testRunner=Runner)
