@@ -219,7 +219,7 @@ def test_a_program_that_the_repository_carries_is_not_taken_for_an_analyzer(repo
 def test_a_repository_chooses_neither_what_an_agent_is_nor_what_it_is_given_or_told(
     make_repo, tmp_path, monkeypatch, text
 ):
-    """Also when somebody allowed its settings: an agent has the network and a key."""
+    """Also when somebody allowed its settings: an agent reaches its model, with the user's key."""
     repo = make_repo()
     repo.commit({"a.py": "x = 1\n", ".punchlist.toml": text})
     monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))

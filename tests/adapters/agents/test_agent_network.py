@@ -17,6 +17,7 @@ from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex
 from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.agents.dialects.opencode import Opencode
+from punchlist.adapters.sandbox import support
 from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.model.ledger.events import ConnectionRefused, Contained
 
@@ -157,3 +158,20 @@ def test_a_model_that_has_it_post_elsewhere_gets_nothing_out_and_is_recorded(beh
     tried = [event.target for event in behind.events if isinstance(event, ConnectionRefused)]
     assert tried == ["collector.example:80", "collector.example:443"]
     assert list(behind.contained.reached) == [model.url.removeprefix("http://")]
+
+
+@pytest.mark.soak
+def test_an_agent_works_behind_landlock_where_there_is_no_bubblewrap(behind, monkeypatch):
+    monkeypatch.setattr(support, "find_bubblewrap", str)
+    if not support.can_hold_network():
+        pytest.skip("NOT TESTED HERE: there is no Landlock, or namespaces are refused")
+    with StubModel({"rules": []}) as sink:
+        post = {"tool": "@shell", "input": {"cmd": POST.format(sink=sink.url)}}
+        with StubModel(scenario(post, *fixing(behind.bench.tree))) as model:
+            behind.fix(model)
+        assert [each for each in sink.requests if each["path"] == "/in"] == []
+    assert behind.contained.sandbox == "landlock"
+    assert behind.files_with(KEY) == []
+    assert {login.removeprefix("Bearer ") for login in model.logins} == {KEY}
+    tried = [event.target for event in behind.events if isinstance(event, ConnectionRefused)]
+    assert tried == ["collector.example:80", "collector.example:443"]

@@ -66,7 +66,7 @@ def run_as_other():
     ("kind", "tests", "passing"),
     [
         ("claude", "without_its_key", 1),
-        *rarely(*((kind, "", 5) for kind in ("claude", "codex", "gemini", "opencode"))),
+        *rarely(*((kind, "", 6) for kind in ("claude", "codex", "gemini", "opencode"))),
     ],
 )
 def test_an_agent_of_an_ordinary_user_works_behind_the_proxy(run_as_other, kind, tests, passing):

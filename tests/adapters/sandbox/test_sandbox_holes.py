@@ -85,7 +85,11 @@ class World:
         living = subprocess.Popen(["sleep", "600"], **drop)
         stack.callback(living.wait)
         stack.callback(living.kill)
-        self.targets |= {"victim": str(victim), "process": living.pid}
+        self.targets |= {
+            "victim": str(victim),
+            "process": living.pid,
+            "datagrams": self.heard.getsockname(),
+        }
         (tools / "targets.json").write_text(json.dumps(self.targets))
         if user:
             for path in (folder, *folder.rglob("*")):
@@ -131,6 +135,12 @@ class World:
             yield kind, "AF_UNIX", place
         door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         yield "tcp", "AF_INET", door.getsockname()
+        with suppress(OSError):  # there may be no IPv6
+            door = stack.enter_context(socket.create_server(("::1", 0), family=socket.AF_INET6))
+            yield "tcp6", "AF_INET6", door.getsockname()
+        self.heard = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self.heard.bind(("127.0.0.1", 0))
+        self.heard.setblocking(False)
 
     def make_repository(self, root):
         who = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "safe.directory=*"]
@@ -170,6 +180,9 @@ class World:
         assert done.returncode == 0, done.stderr[-3000:]
         told = json.loads(done.stdout)
         assert "failed" not in told, told["failed"]
+        with suppress(BlockingIOError):  # what was sent to it is told by the one who hears it
+            self.heard.recv(9)
+            told["reached"].append("udp")
         return told
 
 
@@ -271,6 +284,7 @@ def test_a_setting_that_names_a_key_does_not_print_it(world):
     assert not [path for path in written if mark.encode() in path.read_bytes()]
 
 
+OPEN = ["tcp", *(["tcp6"] if socket.has_dualstack_ipv6() else []), "udp"]
 LEVELS = ("landlock", "landlock alone")
 needs_landlock = pytest.mark.skipif(
     find_version() < 6, reason="NOT TESTED HERE: this kernel has no Landlock, or an early one"
@@ -287,7 +301,7 @@ def test_without_bubblewrap_landlock_keeps_a_child_from_keys_files_sockets_and_p
     assert [str(world.marks[mark]) for mark in found["read"]] == []
     assert found["written"] == []
     # An agent has to reach its model; without a network namespace it reaches everything.
-    assert found["reached"] == (["tcp"] if (kind, level) == ("agent", "landlock alone") else [])
+    assert found["reached"] == (OPEN if (kind, level) == ("agent", "landlock alone") else [])
     assert found["unix"] == "refused"
     powers = [] if world.user == 0 or level == "landlock" else ["capabilities to gain"]
     assert found["allowed"] == powers
