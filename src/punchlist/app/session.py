@@ -17,7 +17,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Agent
 from punchlist.ports.artifacts import Artifacts
-from punchlist.ports.state import LeaseHolder, State
+from punchlist.ports.state import LeaseHolder, SharedState
 from punchlist.ports.store import Ledgers
 from punchlist.settings import LoadedSettings, home_folder, load_settings
 
@@ -53,7 +53,7 @@ class Session:
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
     @cached_property
-    def state(self) -> State:
+    def state(self) -> SharedState:
         store = self.settings().settings.store
         return open_state(store, self.home, readonly=self._readonly)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.errors import LedgerBroken, SettingsError, StoreError
 from punchlist.model.ledger.hash_chain import verify_lines
-from punchlist.ports.state import State
+from punchlist.ports.state import SharedState
 
 _POSTGRES = ("postgresql://", "postgres://")
 _SQLITE = "sqlite"
@@ -16,7 +16,7 @@ _PASSWORD = re.compile(r"(//[^/:@]*:)[^@/]*@")
 _KINDS = "give postgresql://USER@HOST/NAME, or nothing for SQLite in the state folder"
 
 
-def open_state(url: str, home: Path, *, readonly: bool = False) -> State:
+def open_state(url: str, home: Path, *, readonly: bool = False) -> SharedState:
     """Open the state that the setting `store` names. Raise SettingsError or StoreError."""
     if not url or url == _SQLITE:
         return EmbeddedState(home, readonly=readonly)
@@ -63,7 +63,7 @@ class CopiedRun(NamedTuple):
     """How many entries were new to the target."""
 
 
-def copy_runs(source: State, target: State) -> Iterator[CopiedRun]:
+def copy_runs(source: SharedState, target: SharedState) -> Iterator[CopiedRun]:
     """Copy each run, line for line; yield it when it is there. What the target has already stays; a
     run that has gone on differently there is a StoreError, and a broken one a LedgerBroken.
     """

@@ -14,7 +14,6 @@ from punchlist.model.ledger.hash_chain import encode_line, link_entry
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.store import LedgerSnapshot
 
-CHANNEL = "punchlist_ledger"
 _PAGE = 64
 _COLUMNS = ("run", "seq", "at", "place", "key", "kind", "hash")
 _ROWS = "SELECT run, seq, at, place, key, kind, hash, line FROM entries WHERE run = %s ORDER BY seq"
@@ -27,7 +26,7 @@ _RUNS = """
          outcome, coalesce(ended_seq < entries, false)
   FROM runs WHERE %(repository)s IN ('', repository) ORDER BY started_at DESC, id DESC
 """
-_APPEND = f"""
+_APPEND = """
   WITH ours AS (
     SELECT 1 FROM fences WHERE name = %(name)s AND epoch = %(epoch)s FOR SHARE
   ), fence AS (
@@ -55,8 +54,8 @@ _APPEND = f"""
     RETURNING 1
   )
   SELECT (SELECT count(*) FROM fence), (SELECT count(*) FROM noted),
-         (SELECT pg_notify('{CHANNEL}', %(run)s) FROM noted)
-"""  # noqa: S608 - the channel is ours
+         (SELECT pg_notify('punchlist_ledger', %(run)s) FROM noted)
+"""
 
 
 class PostgresStore:
@@ -146,10 +145,8 @@ class PostgresStore:
             with base.transaction():
                 base.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 rows = base.execute(_ROWS, (run,)).fetchall()
-                columns = "id, repository, started_at, head"
                 return rows, base.execute(
-                    f"SELECT {columns} FROM runs WHERE id = %s",  # noqa: S608 - our own columns
-                    (run,),
+                    "SELECT id, repository, started_at, head FROM runs WHERE id = %s", (run,)
                 ).fetchall()
 
         rows, known = self._database.run(look)

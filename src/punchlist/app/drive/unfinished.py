@@ -9,7 +9,7 @@ from punchlist.app.drive.run_cache import read_start
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.model.ledger.events import Interrupted
 from punchlist.model.ledger.run_row import RunRow
-from punchlist.ports.state import State
+from punchlist.ports.state import SharedState
 from punchlist.ports.store import Store
 
 
@@ -21,7 +21,7 @@ class UnfinishedRun(Struct, frozen=True, kw_only=True):
 
 
 def find_unfinished(
-    state: State, repositories: Iterable[RepositoryEntry]
+    state: SharedState, repositories: Iterable[RepositoryEntry]
 ) -> tuple[UnfinishedRun, ...]:
     """Return the runs that neither wait for a user nor were stopped by one, newest first."""
     found, store = [], state.store
