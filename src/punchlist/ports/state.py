@@ -67,7 +67,7 @@ class Stops(Protocol):
     def clear(self, run: str) -> None: ...
 
 
-class State(Protocol):
+class SharedState(Protocol):
     """All that the processes of one user, or of one fleet, share."""
 
     @property
