@@ -19,7 +19,7 @@ from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.ports.weaknesses import collect_weaknesses
 
-HELD, ALONE = LandlockSupport(7, namespaces=True), LandlockSupport(7)
+HELD, ALONE = LandlockSupport(7, namespaces=True, mounts=True), LandlockSupport(7)
 needs_landlock = pytest.mark.skipif(
     plan.find_version() < 6, reason="NOT TESTED HERE: this kernel has no Landlock, or an early one"
 )
@@ -54,7 +54,9 @@ def test_what_is_not_held_is_said_for_each_kind_of_child(kind):
     }
     said = {name: " ".join(words) for name, words in lists.items()}
     assert all("no bubblewrap but Landlock" in words for words in said.values())
-    assert ("modes and times" in said["all"]) == (kind is not ChildKind.ANALYZER)
+    assert "modes and times" not in said["all"]
+    assert "shared memory" not in said["all"]
+    assert ("modes and times" in said["early"]) == (kind is not ChildKind.ANALYZER)
     assert "network" not in said["all"]
     reaches = kind in (ChildKind.AGENT, ChildKind.SETUP)
     assert ("network can be reached" in said["no namespaces"]) == reaches
@@ -237,13 +239,13 @@ def test_doctor_says_for_each_child_what_does_not_hold(repo, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     rows = {row["kind"]: row for row in json.loads(done.stdout)}
     assert all(row["works"] for row in rows.values())
-    assert [len(rows[kind]["lacks"]) for kind in ("analyzer", "agent", "check")] == [1, 3, 4]
+    assert [len(rows[kind]["lacks"]) for kind in ("analyzer", "agent", "check")] == [1, 2, 2]
     told = use_command_line(repo, tmp_path, "doctor", "--security").stdout
     assert (
         "but     no bubblewrap but Landlock: names of files and processes outside can be seen"
         in told
     )
-    assert "Missing here: modes and times of your files can be changed (check, hook, agent," in told
+    assert "as open as the tree (check, hook, agent, reproducer, setup)" in told
     assert "landlock" in use_command_line(repo, tmp_path, "doctor").stdout
 
 

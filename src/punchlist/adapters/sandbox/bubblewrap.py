@@ -56,7 +56,7 @@ def build_arguments(
     yield from _show_system(lacks)
     yield from _make_etc(sandbox, env, held)
     for folder in PRIVATE:
-        size = () if "size" in lacks else ("--size", str(_tmp_size(sandbox)))
+        size = () if "size" in lacks else ("--size", str(choose_tmp_size(sandbox)))
         yield from (*size, "--perms", "1777", "--tmpfs", str(folder))
     yield from ("--dir", str(HOME))
     empty = []
@@ -74,7 +74,7 @@ def build_arguments(
     yield from ("--chdir", str(cwd))
 
 
-def _tmp_size(sandbox: Sandbox) -> int:
+def choose_tmp_size(sandbox: Sandbox) -> int:
     """Return the quota, or less on a machine with little memory, which such a folder is."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min(sandbox.profile.quotas.tmp, memory // 4)

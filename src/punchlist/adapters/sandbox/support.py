@@ -82,10 +82,10 @@ def probe_support() -> Support:
 
 @cache
 def _probe_landlock(abi: int) -> LandlockSupport:
-    """Try the launcher with `true`: with a network of its own, then without."""
+    """Try the launcher with `true`: with a network and mounts of its own, then with less."""
     filtered = bool(build_filter(unix_sockets=False))
-    for namespaces in (True, False) if abi else ():
-        found = LandlockSupport(abi, namespaces=namespaces, filtered=filtered)
+    for namespaces, mounts in ((True, True), (True, False), (False, False)) if abi else ():
+        found = LandlockSupport(abi, namespaces=namespaces, mounts=mounts, filtered=filtered)
         if _restricts(found):
             return found
     return LandlockSupport()

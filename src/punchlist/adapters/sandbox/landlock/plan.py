@@ -10,14 +10,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.sandbox.bubblewrap import GITCONFIG
+from punchlist.adapters.sandbox.bubblewrap import GITCONFIG, choose_tmp_size
 from punchlist.adapters.sandbox.installations import launcher_python
 from punchlist.adapters.sandbox.landlock.bare_filter import build_bare_filter
 from punchlist.adapters.sandbox.landlock.rules import (
     SCOPES_SINCE,
+    SHARED_MEMORY,
     WITH_SHARED_MEMORY,
     list_handled,
     list_rules,
+    list_writable,
 )
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
@@ -35,6 +37,8 @@ class LandlockSupport(Struct, frozen=True):
     abi: int = 0
     namespaces: bool = False
     """Whether a child can have a network of its own."""
+    mounts: bool = False
+    """Whether all that a child may not write to can be read-only for it."""
     filtered: bool = True
     """Whether there is a filter of system calls for this machine."""
 
@@ -57,11 +61,15 @@ def list_weaknesses(found: LandlockSupport, kind: ChildKind) -> tuple[str, ...]:
     """
     words = {
         "no bubblewrap but Landlock: names of files and processes outside can be seen": True,
-        "modes and times of your files can be changed": not _is_still(found, kind),
+        "modes and times of your files can be changed": not (
+            found.mounts or _is_still(found, kind)
+        ),
         ".git, .env and the like of a tree that it writes to are as open as the tree": (
             kind is not ChildKind.ANALYZER
         ),
-        "shared memory is that of all your programs": kind in WITH_SHARED_MEMORY,
+        "shared memory is that of all your programs": (
+            kind in WITH_SHARED_MEMORY and not found.mounts
+        ),
         "no network namespace: the network can be reached": found.reaches_network(kind),
         "no network namespace: loopback cannot be used either": (
             not found.namespaces and not found.reaches_network(kind)
@@ -98,12 +106,22 @@ def encode_plan(
     )
     plan = {
         "separate": found.namespaces and not sandbox.network,
+        "mounts": _plan_mounts(sandbox, scratch) if found.mounts and not sandbox.network else None,
         "handled": list_handled(found.abi, network=open_network),
-        "paths": list(list_rules(sandbox, env, scratch, found.abi)),
+        "paths": list(list_rules(sandbox, env, scratch, found.abi, own_memory=found.mounts)),
         "filter": code.hex(),
         "env": _choose_environment(sandbox, env, scratch),
     }
     return json.dumps(plan).encode()
+
+
+def _plan_mounts(sandbox: Sandbox, scratch: Path) -> dict[str, object]:
+    writable = [str(path) for path in list_writable(sandbox, scratch) if path.exists()]
+    return {
+        "writable": writable,
+        "shared_memory": str(SHARED_MEMORY),
+        "size": choose_tmp_size(sandbox),
+    }
 
 
 def _is_still(found: LandlockSupport, kind: ChildKind) -> bool:
@@ -113,8 +131,7 @@ def _is_still(found: LandlockSupport, kind: ChildKind) -> bool:
 
 def _choose_environment(sandbox: Sandbox, env: Mapping[str, str], scratch: Path) -> dict[str, str]:
     """Return the variables of a home and a folder for temporary files that it can write to."""
-    own = [folder.resolve() for folder in sandbox.writable]
-    own += [source.resolve() for source, _, writable in sandbox.binds if writable]
+    own = list_writable(sandbox, scratch)
     chosen = {
         name: str(scratch / "gitconfig") for name in ("GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
     }

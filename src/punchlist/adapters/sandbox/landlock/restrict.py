@@ -18,6 +18,9 @@ PATH_BENEATH = 1
 FILE_RIGHTS = 1 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 """Execute, write, read, truncate, ioctl: rights that a rule for a single file may have."""
 _NEW_USER, _NEW_NET, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
+_NEW_MOUNTS = 0x00020000
+_BIND, _RECURSIVE, _PRIVATE = 4096, 16384, 1 << 18
+_MOUNT_SETATTR, _AT_CWD, _WHOLE_TREE, _READ_ONLY = 442, -100, 0x8000, 1
 _NO_NEW_PRIVS, _SET_SECCOMP, _DROP_BOUNDING = 38, 22, 24
 _FILTER_MODE, _CAPABILITIES_3, _CAPABILITIES = 2, 0x20080522, 64
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
@@ -31,7 +34,9 @@ def main() -> None:
         plan = json.load(file)
     try:
         if plan["separate"]:
-            separate_network()
+            separate_namespaces(_NEW_MOUNTS if plan["mounts"] else 0)
+        if plan["mounts"]:
+            lock_mounts(**plan["mounts"])
         restrict_files(plan["handled"], plan["paths"])
         drop_capabilities()
         install_filter(bytes.fromhex(plan["filter"]))
@@ -41,10 +46,11 @@ def main() -> None:
     os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606  # the command that was asked for
 
 
-def separate_network() -> None:
-    """Enter new user, network and IPC namespaces, with nothing but loopback."""
+def separate_namespaces(more: int) -> None:
+    """Enter new user, network and IPC namespaces, with nothing but loopback, and `more`."""
     user, group = os.getuid(), os.getgid()
-    if LIBC.unshare(_NEW_USER | _NEW_NET | _NEW_IPC) == 0:
+    wanted = _NEW_NET | _NEW_IPC | more
+    if LIBC.unshare(_NEW_USER | wanted) == 0:
         for name, text in (
             ("setgroups", "deny"),
             ("uid_map", f"{user} {user} 1"),
@@ -52,11 +58,32 @@ def separate_network() -> None:
         ):
             Path("/proc/self", name).write_text(text)
     else:  # root may do without a user namespace
-        _check(LIBC.unshare(_NEW_NET | _NEW_IPC), "unshare")
+        _check(LIBC.unshare(wanted), "unshare")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
         asked = fcntl.ioctl(device, _GET_FLAGS, struct.pack("16sH14x", b"lo", 0))
         flags = struct.unpack("16sH14x", asked)[1]
         fcntl.ioctl(device, _SET_FLAGS, struct.pack("16sH14x", b"lo", flags | _UP))
+
+
+def lock_mounts(writable: list[str], shared_memory: str, size: int) -> None:
+    """Make everything read-only but these folders, and shared memory private: Landlock has no rules
+    for modes and times.
+    """
+    here = os.getcwd()  # noqa: PTH109  # the folder has to be entered again, by its new mount
+    _check(LIBC.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None), "private mounts")
+    for path in map(os.fsencode, writable):
+        _check(LIBC.mount(path, path, None, _BIND | _RECURSIVE, None), "mount")
+    _set_mount(b"/", struct.pack("4Q", _READ_ONLY, 0, 0, 0), _WHOLE_TREE)
+    for path in map(os.fsencode, writable):
+        _set_mount(path, struct.pack("4Q", 0, _READ_ONLY, 0, 0), 0)
+    options = f"size={size},mode=1777".encode()
+    _check(LIBC.mount(b"tmpfs", os.fsencode(shared_memory), b"tmpfs", 6, options), "shared memory")
+    os.chdir(here)
+
+
+def _set_mount(path: bytes, attributes: bytes, flags: int) -> None:
+    call = LIBC.syscall(_MOUNT_SETATTR, _AT_CWD, path, flags, attributes, len(attributes))
+    _check(call, "read-only mounts")
 
 
 def restrict_files(handled: list[int], paths: list[tuple[str, int]]) -> None:

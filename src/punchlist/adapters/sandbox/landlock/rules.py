@@ -47,38 +47,44 @@ def list_handled(abi: int, *, network: bool) -> list[int]:
 
 
 def list_rules(
-    sandbox: Sandbox, env: Mapping[str, str], scratch: Path, abi: int
+    sandbox: Sandbox, env: Mapping[str, str], scratch: Path, abi: int, *, own_memory: bool = False
 ) -> Iterator[tuple[str, int]]:
-    """Yield the real paths that may be used, with the rights to them.
+    """Yield the real paths that may be used, with the rights to them. `own_memory`: whether its
+    shared memory is its own.
 
     A rule holds for all that lies in a folder. So files that are hidden are left out where the
     folder is only read; in one that is written to they cannot be hidden.
     """
-    for path, rights in (*_list_system(sandbox.kind), *_list_named(sandbox, env, scratch)):
+    if own_memory or sandbox.kind in WITH_SHARED_MEMORY:
+        yield str(SHARED_MEMORY), _known_rights(WRITE, abi)
+    for path, rights in (*_list_system(), *_list_named(sandbox, env, scratch)):
         yield str(path), _known_rights(rights, abi)
 
 
-def _list_system(kind: ChildKind) -> Iterator[Rule]:
+def list_writable(sandbox: Sandbox, scratch: Path) -> list[Path]:
+    """Return the real paths that it may write to, outer ones first."""
+    sources = (source for source, _, writable in sandbox.binds if writable)
+    found = {path.resolve() for path in (*sandbox.writable, *sources, scratch)}
+    return sorted(found, key=lambda path: len(path.parts))
+
+
+def _list_system() -> Iterator[Rule]:
     folders = (*SYSTEM, Path("/proc"), *(Path("/etc", name) for name in ETC.split()))
     files = (Path("/etc", name) for name in _ETC_FILES.split())
     for path in (*folders, *files, *Path("/etc").glob("java*")):
         yield path.resolve(), READ
     for name in _DEVICES.split():
         yield Path("/dev", name), _READ_FILE | _WRITE_FILE | _TRUNCATE
-    if kind in WITH_SHARED_MEMORY:
-        yield SHARED_MEMORY, WRITE
 
 
 def _list_named(sandbox: Sandbox, env: Mapping[str, str], scratch: Path) -> Iterator[Rule]:
     hidden = frozenset(
         form for path in sandbox.hidden for form in (path, Path(os.path.realpath(path)))
     )
-    for folder in (*sandbox.writable, scratch):
-        yield folder.resolve(), WRITE
+    for folder in list_writable(sandbox, scratch):
+        yield folder, WRITE
     for source, _, writable in sandbox.binds:
-        if writable:
-            yield source.resolve(), WRITE
-        else:
+        if not writable:
             yield from _show_around(source.resolve(), hidden)
     for path in find_certificates(env):
         yield path.resolve(), READ
