@@ -47,7 +47,9 @@ async def load_open_items(
 
 
 def _list_open(run: Run) -> Iterator[Item]:
-    return (item for item in run.items.values() if item.status not in SETTLED)
+    """Return what counts and is neither fixed nor dismissed."""
+    items = run.items.values()
+    return (item for item in items if item.status not in SETTLED and not item.left_out)
 
 
 def _is_answered(item: Item, look: Run) -> bool:
