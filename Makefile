@@ -10,7 +10,7 @@ WORKERS ?= $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN))))
 PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would compile everything again
 
-.PHONY: demo test fast soak matrix system agents lint types format reference refresh site newcomer bench clean
+.PHONY: demo test fast soak matrix system agents lint types format reference refresh site newcomer bench release-check clean
 
 demo: $(PRODUCT)
 	@$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
@@ -74,6 +74,11 @@ newcomer:
 
 bench: $(READY)
 	$(BIN)/python bench/run.py
+
+# The wheel in a clean environment of every Python that is found here, with pipx, and the checks of the package index.
+release-check: $(READY)
+	@PYTHON=$(PYTHON) tools/install.sh $(VENV) --group release
+	$(BIN)/python tools/release_check.py
 
 $(PRODUCT): pyproject.toml
 	@echo "setting up $(VENV) with what punchlist needs (about 10 s) ..."

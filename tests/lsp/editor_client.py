@@ -42,11 +42,14 @@ class Editor(LanguageClient):
         super().__init__("a test", "1", converter_factory=make_converter)
         self.diagnostics: dict[str, list[types.PublishDiagnosticsParams]] = {}
         self.messages: list[str] = []
-        self.ended: list[int] = []
+        self.progress: list[tuple[str, str]] = []
+        """The kind and the token of each progress."""
         self._news = asyncio.Condition()
         self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(self._receiver(self._add_diagnostics))
         self.feature(types.WINDOW_SHOW_MESSAGE)(self._receiver(self._add_message))
         self.feature(types.WINDOW_LOG_MESSAGE)(self._receiver(self._add_message))
+        self.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(lambda params: None)
+        self.feature(types.PROGRESS)(self._receiver(self._add_progress))
 
     def _receiver(self, receive: Callable[[Any], None]):
         async def handle(params: Any) -> None:
@@ -62,8 +65,22 @@ class Editor(LanguageClient):
     def _add_message(self, params: types.ShowMessageParams) -> None:
         self.messages.append(params.message)
 
+    def _add_progress(self, params: types.ProgressParams) -> None:
+        value = params.value
+        kind = value["kind"] if isinstance(value, dict) else value.kind
+        self.progress.append((kind, str(params.token)))
+
     async def server_exit(self, server: asyncio.subprocess.Process) -> None:
-        self.ended.append(server.returncode or 0)
+        """Called by pygls; the tests look at the exit code themselves."""
+
+    async def shows(self, kind: str, times: int) -> str:
+        """The token of the progress of a kind that came as the given one."""
+        found = await self._wait(
+            lambda: (
+                [token for each, token in self.progress if each == kind][times - 1 : times] or None
+            )
+        )
+        return found[0]
 
     async def _wait(self, enough: Callable[[], Any]) -> Any:
         async with asyncio.timeout(PATIENCE), self._news:
@@ -156,7 +173,7 @@ async def open_editor(home: Path, *, capabilities: types.ClientCapabilities | No
         async with asyncio.timeout(PATIENCE):
             await editor.shutdown_async(None)
             editor.exit(None)
-            await editor._server.wait()
+            assert await editor._server.wait() == 0
     finally:
         if editor._server.returncode is None:
             editor._server.kill()

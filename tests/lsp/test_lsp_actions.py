@@ -283,3 +283,19 @@ def test_open_items_of_the_last_run_are_shown_where_their_lines_are_now(place):
             assert any("dismiss" in title for title in actions)
 
     asyncio.run(edit())
+
+
+def test_what_the_repository_accepts_or_ignores_is_not_shown(place):
+    place.type("baseline")
+    place.repo.commit({".punchlist.toml": '[review]\nignore = ["E401"]\n'})
+    added = f"{CART}\n\nimport re, sys\n"
+    place.file.write_text(added)
+
+    async def edit():
+        async with open_editor(place.home) as editor:
+            uri = editor.open(place.file)
+            found = await editor.seen(uri)
+            assert {each.code for each in found} == {"E402", "F401"}
+            assert min(each.range.start.line for each in found) == 13
+
+    asyncio.run(edit())

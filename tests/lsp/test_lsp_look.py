@@ -2,7 +2,7 @@
 
 import asyncio
 
-from editor_client import open_editor, underlined
+from editor_client import describe_client, open_editor, underlined
 from lsprotocol import types
 
 CART = "import os\n\n\ndef total(prices, discount=None):\n    if discount == None:\n        return 0\n    return sum(prices)\n"
@@ -102,5 +102,31 @@ def test_what_is_no_reviewed_file_of_a_repository_shows_nothing_and_ends_nothing
             editor.save(cart)
             assert await editor.seen(cart, before + 1) == []
             assert len(await editor.seen(editor.open(renamed))) == 2
+
+    asyncio.run(edit())
+
+
+def test_a_review_that_hangs_is_cancelled_by_its_user_by_a_newer_one_and_by_the_end(repo, tmp_path):
+    repo.commit({"cart.py": CART})
+    settings = tmp_path / "settings.toml"
+    settings.write_text(
+        '[[analyzers.custom]]\nname = "stuck"\ncommand = ["sleep", "600"]\nformat = "lines"\n'
+        'loads_code = false\nfiles = ["*.py"]\n'
+    )
+    capable = describe_client(window=types.WindowClientCapabilities(work_done_progress=True))
+    env = {"PUNCHLIST_CONFIG": str(settings)}
+
+    async def edit():
+        async with open_editor(tmp_path / "state", capabilities=capable, **env) as editor:
+            uri = editor.open(repo.root / "cart.py")
+            token = await editor.shows("begin", 1)
+            editor.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+            assert await editor.shows("end", 1) == token
+            editor.save(uri)
+            second = await editor.shows("begin", 2)
+            editor.save(uri)
+            assert await editor.shows("end", 2) == second
+            await editor.shows("begin", 3)
+            assert uri not in editor.diagnostics
 
     asyncio.run(edit())

@@ -65,13 +65,16 @@ class Document:
 def fit_to_documents(
     view: RepositoryView, root: str, documents: dict[str, Document]
 ) -> list[FixEdits]:
-    """Return the proven fixes that fit the files as they are: open ones as the editor has them."""
+    """Return the proven fixes of open documents that fit all their files as they are now: those
+    that are open as the editor has them.
+    """
     texts = {each.path: each.text for each in documents.values() if each.root == root}
 
     def read(path: str) -> str | None:
         return texts[path] if path in texts else _read_file(Path(root) / path)
 
-    return list(fit_fixes(view.fixes, read))
+    near = [fix for fix in view.fixes if any(file.path in texts for file in fix.files)]
+    return list(fit_fixes(near, read))
 
 
 def _read_file(file: Path) -> str | None:

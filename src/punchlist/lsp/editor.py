@@ -1,6 +1,7 @@
 """One editor: its documents, what is shown in them, and what its user does."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -9,7 +10,7 @@ from uuid import uuid4
 
 from lsprotocol import types
 from msgspec import Struct
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.uris import to_fs_path
@@ -21,6 +22,8 @@ from punchlist.lsp.documents import LARGEST, Document, ShownItem, fit_to_documen
 from punchlist.lsp.queue import ReviewQueue
 from punchlist.lsp.session import EditorSession
 from punchlist.model.item.item import Status
+
+_log = logging.getLogger("punchlist")
 
 
 class AnsweringProtocol(LanguageServerProtocol):
@@ -60,6 +63,9 @@ class EditorServer(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log what the client sent wrong; no window opens for it."""
+        if source is JsonRpcInternalError:  # nothing more can be sent
+            _log.warning("%s", error)
+            return
         self.log(f"{type(error).__name__}: {error}", types.MessageType.Error)
 
     def log(self, text: str, kind: types.MessageType = types.MessageType.Info) -> None:

@@ -41,7 +41,8 @@ def _add_documents(server: EditorServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def change_document(params: types.DidChangeTextDocumentParams) -> None:
-        if document := server.documents.get(params.text_document.uri):
+        document = server.documents.get(params.text_document.uri)
+        if document and params.content_changes:
             document.text = params.content_changes[-1].text
             document.version = params.text_document.version
             document.saved = False

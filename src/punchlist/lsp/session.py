@@ -25,6 +25,10 @@ _LOOKS = 16
 """How many of the newest looks users can act on."""
 
 
+_RUNS = 5
+"""How many of the newest runs are searched for open items and fixes."""
+
+
 class RepositoryView(Struct, frozen=True):
     """What is known of a repository since its last review."""
 
@@ -65,8 +69,9 @@ class EditorSession(Workspace[ThreadedDriver]):
             if look is None:
                 self.views.pop(root, None)
                 return None
-            items = await load_open_items(session, look)
-            fixes = await load_proven_fixes(session)
+            runs = [await asyncio.to_thread(self.load, row.id) for row in session.runs()[:_RUNS]]
+            items = await load_open_items(session, look, runs)
+            fixes = await load_proven_fixes(session, runs)
             settings = session.settings().settings
         fixer = settings.role.get("fixer")
         agents = bool(settings.agents.use or (fixer and fixer.agents))

@@ -1,6 +1,6 @@
 """Items of the last run that are not settled, at the places that they have in the files now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from punchlist.app.start.findings_files import SETTLED, read_moves
 from punchlist.model.finding.finding import Spot
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.moved_lines import follow_spot
+from punchlist.model.patch.moved_lines import MovedFile, follow_spot
 
 
 class PlacedItem(Struct, frozen=True):
@@ -21,35 +21,35 @@ class PlacedItem(Struct, frozen=True):
     spot: Spot
 
 
-async def load_open_items(session: Session, look: Look) -> tuple[PlacedItem, ...]:
-    """Return the items of the look that are not settled, and those of the last run: what the look
-    reports again, or its analyzers no longer report, is left out of these.
+async def load_open_items(
+    session: Session, look: Look, runs: Sequence[Run]
+) -> tuple[PlacedItem, ...]:
+    """Return the items of the look that are not settled, and those of the last run among `runs`,
+    newest first: what the look reports again, or its analyzers no longer report, is left out.
     """
     fresh = [PlacedItem(look.run.id, item, item.current.spot) for item in _list_open(look.run)]
     known = {item.fingerprint for item in look.run.items.values()}
-    last = _find_last_run(session)
+    last = next((run for run in runs if not is_look(run)), None)
     if last is None:
         return tuple(fresh)
-    workshop = await session.workshop()
+    workshop, head = await session.workshop(), look.run.started.change.head
+    moves: dict[str, dict[str, MovedFile]] = {}
     older = []
     for item in _list_open(last):
         if item.fingerprint in known or _is_answered(item, look.run):
             continue
         review = last.reviewing.reviews.get(item.current.source)
         seen_at = review.commit if review else last.started.change.head
-        moves = await read_moves(workshop, seen_at, look.run.started.change.head)
-        older.append(PlacedItem(last.id, item, follow_spot(item.current.spot, moves)))
+        if seen_at not in moves:
+            moves[seen_at] = await read_moves(workshop, seen_at, head)
+        older.append(PlacedItem(last.id, item, follow_spot(item.current.spot, moves[seen_at])))
     return (*fresh, *older)
 
 
 def _list_open(run: Run) -> Iterator[Item]:
-    return (item for item in run.items.values() if item.status not in SETTLED)
-
-
-def _find_last_run(session: Session) -> Run | None:
-    """Return the newest run that is not a recorded look, or None."""
-    runs = (session.load(row.id) for row in session.runs())
-    return next((run for run in runs if not is_look(run)), None)
+    """Return what counts and is neither fixed nor dismissed."""
+    items = run.items.values()
+    return (item for item in items if item.status not in SETTLED and not item.left_out)
 
 
 def _is_answered(item: Item, look: Run) -> bool:

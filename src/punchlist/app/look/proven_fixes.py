@@ -15,9 +15,6 @@ from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.carry_over import carry_over
 
-_RUNS = 10
-"""How many of the newest runs are looked at."""
-
 ReadText = Callable[[str], str | None]
 """Returns the text of a file of the checkout as the user has it now, None if there is none."""
 
@@ -57,16 +54,14 @@ def is_proven(item: Item, commit: str) -> bool:
     return landed and proof is not None and proof.kind is not ProofClass.CLAIM
 
 
-async def load_proven_fixes(session: Session) -> tuple[ProvenFix, ...]:
-    """Return the proven fixes of the newest runs of this repository, newest run first, but for
-    discarded runs. A commit with an item that is not proven is left out, and one that does more
-    than edit and add texts.
+async def load_proven_fixes(session: Session, runs: Sequence[Run]) -> tuple[ProvenFix, ...]:
+    """Return the proven fixes of these runs, but for discarded ones. A commit with an item that is
+    not proven is left out, and one that does more than edit and add texts.
     """
     workshop = await session.workshop()
     tips = load_tips(session.store, session.repository)
     fixes: list[ProvenFix] = []
-    for row in session.runs()[:_RUNS]:
-        run = session.load(row.id)
+    for run in runs:
         branch, tip = run.landing.branch, tips.get(run.id, "")
         change = run.started.change
         if await find_standing(workshop.checkout, branch, tip, change) == DISCARDED:

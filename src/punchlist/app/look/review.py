@@ -17,6 +17,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.reports import REPORTS
 from punchlist.adapters.store.memory import MemoryStore
 from punchlist.app.after.dismissals import load_dismissals, rewrite_reports
+from punchlist.app.gate.shared_files import load_gate
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import RunFiles
@@ -87,7 +88,7 @@ async def review_saved_files(session: Session, paths: Sequence[str]) -> Look | N
 
 
 async def _prepare(session: Session, workshop: Workshop, change: Change) -> Started:
-    """Return the first event of a look: trusted settings, allowed analyzers, known dismissals."""
+    """Return the first event of a look: trusted settings and baseline, allowed analyzers."""
     _, loaded = await load_trusted(session, workshop, change.base, allow=None)
     check_settings(loaded)
     settings = loaded.settings.analyzers
@@ -95,14 +96,16 @@ async def _prepare(session: Session, workshop: Workshop, change: Change) -> Star
     tools = build_analyzers(settings, kit)
     allows = session.allowance.covers
     code = await survey_code(workshop, change.base, settings, tools, allows)
+    gate = await load_gate(workshop, change, session.flags)
     ready = Prepared(
         change=change,
         workflow=load_workflow("review"),
         loaded=loaded,
         reviewers=tuple(tools),
         configurations=code,
+        gate=gate,
     )
-    known = load_dismissals(session.store, session.repository)
+    known = load_dismissals(session.store, session.repository) | gate.dismissed
     return replace(ready.started(session.repository), keep="", dismissed=known)
 
 
