@@ -149,14 +149,3 @@ def test_a_damaged_ledger_is_told(tmp_path):
     (tmp_path / FILE).write_bytes(raw)
     with pytest.raises(StoreError, match="damaged"), SqliteStore.open(tmp_path) as store:
         list(store.read("r1"))
-
-
-def test_cached_values_are_forgotten_by_how_their_key_begins_and_by_a_text(tmp_path):
-    with SqliteStore.open(tmp_path) as store:
-        for key, value in (("refuted/1", b"run a"), ("refuted/2", b"run b"), ("other/1", b"run a")):
-            store.put(key, value)
-        assert store.forget("refuted/", "run a") == 1
-        kept = [store.get(key) for key in ("refuted/1", "refuted/2", "other/1")]
-        assert kept == [None, b"run b", b"run a"]
-        assert store.forget("refuted/") == 1
-        assert store.get("other/1") == b"run a"

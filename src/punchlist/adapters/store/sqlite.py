@@ -169,9 +169,9 @@ class SqliteStore:
         """Delete the cached values whose keys begin with the prefix, and that have this text in
         them; return how many there were.
         """
-        query = "DELETE FROM cache WHERE key LIKE ? AND instr(CAST(value AS TEXT), ?)"
+        query = "DELETE FROM cache WHERE key LIKE ? AND instr(value, ?)"
         with self._transaction() as database:
-            return database.execute(query, (f"{prefix}%", text)).rowcount
+            return database.execute(query, (f"{prefix}%", text.encode())).rowcount
 
     def close(self) -> None:
         with self._turn:
