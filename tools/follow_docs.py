@@ -176,8 +176,8 @@ class Terminal:
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
         self.here = folder
         self.env = env
-        self.drawn: dict[Path, str] = {}
-        """The pictures of what was shown, by the files that they belong into."""
+        self.printed: dict[str, str] = {}
+        """What each command printed."""
 
     def type(self, command: str) -> str:
         """Type a command; return what the terminal shows."""
@@ -201,6 +201,7 @@ class Terminal:
         )
         if ran.returncode not in EXITS:
             raise SystemExit(f"$ {command}\nexits with {ran.returncode}:\n{ran.stdout}")
+        self.printed[command] = ran.stdout
         return ran.stdout
 
     def follow(self, page: Path) -> list[Difference]:
@@ -247,11 +248,9 @@ ADA = (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
 
 
 def run_demo(terminal: Terminal) -> None:
-    """Run the demo and draw the picture of it; the pages begin where it ended."""
-    printed = terminal.type("punchlist demo --folder shop")
+    """Run the demo; the pages begin where it ended."""
+    terminal.type("punchlist demo --folder shop")
     terminal.type("cd shop/stockroom")
-    drawn = terminal_picture.draw(printed, terminal.type("punchlist show last 13"))
-    terminal.drawn[terminal_picture.PICTURE] = drawn
     shutil.copy(ROOT / "src/punchlist/model/ledger/verify_ledger.py", terminal.here)
 
 
@@ -284,8 +283,7 @@ class Journey(NamedTuple):
         return [found for page in self.pages for found in terminal.follow(ROOT / page)]
 
 
-JOURNEYS = {
-    "tutorial": Journey(("docs/tutorial.md",)),
+SPECIAL = {
     "demo": Journey(
         (
             "docs/explanation/ledger.md",
@@ -296,10 +294,23 @@ JOURNEYS = {
         run_demo,
     ),
     "which-python": Journey(("docs/guides/which-python.md",), write_registry),
-    "monorepos": Journey(("docs/guides/monorepos.md",)),
-    "legacy": Journey(("docs/guides/adopt-a-legacy-repository.md",)),
 }
-"""The README is followed by tools/newcomer.py."""
+"""Pages that do not begin in an empty folder. The README is followed by tools/newcomer.py."""
+
+
+def find_journeys() -> dict[str, Journey]:
+    """Return the journeys by name: each other page of docs/ with commands is one of its own."""
+    special = {page for journey in SPECIAL.values() for page in journey.pages}
+    pages = [page for page in sorted((ROOT / "docs").rglob("*.md")) if has_commands(page)]
+    paths = {page.stem: str(page.relative_to(ROOT)) for page in pages}
+    return {name: Journey((path,)) for name, path in paths.items() if path not in special} | SPECIAL
+
+
+def has_commands(page: Path) -> bool:
+    return any(isinstance(step, Step) for step in parse_page(page.read_text("utf-8")))
+
+
+JOURNEYS = find_journeys()
 
 
 def write_differences(found: Iterable[Difference]) -> None:
@@ -307,10 +318,6 @@ def write_differences(found: Iterable[Difference]) -> None:
         text, (begin, end) = page.read_text("utf-8"), step.span
         lines = "".join(f"{line}\n" for line in choose_lines(step.shown, printed))
         page.write_text(text[:begin] + lines + text[end:], "utf-8")
-
-
-def read_if_there(path: Path) -> str:
-    return path.read_text("utf-8") if path.exists() else ""
 
 
 def main() -> int:
@@ -325,15 +332,14 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="punchlist-docs-") as folder:
             terminal = open_terminal(Path(folder), [sys.executable, "-m", "punchlist"])
             found = JOURNEYS[name].follow(terminal)
-        old = [path for path, drawn in terminal.drawn.items() if read_if_there(path) != drawn]
-        print(f"{name}: {len(found)} outputs and {len(old)} pictures differ")
-        different += len(found) + len(old)
+        print(f"{name}: {len(found)} outputs differ")
+        different += len(found)
         if not asked.write:
-            print(*found, *old, sep="\n\n")
+            print(*found, sep="\n\n")
             continue
         write_differences(found)
-        for path in old:
-            path.write_text(terminal.drawn[path], "utf-8")
+        if drawn := terminal_picture.draw(terminal.printed):
+            terminal_picture.PICTURE.write_text(drawn, "utf-8")
     return 1 if different and not asked.write else 0
 
 

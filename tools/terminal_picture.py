@@ -1,10 +1,10 @@
-"""Draws docs/images/safe-fix.svg from what a run of the demo prints: eight fixes, and the one that breaks a test.
+"""Draws docs/images/safe-fix.svg from what the tutorial's commands print: eight fixes, and the one that breaks a test.
 
-`python tools/follow_docs.py --write` runs the demo and draws it. The picture is the same for each run: times are left out.
+`python tools/follow_docs.py --write` types these commands and draws it. The picture is the same for each run: times are left out.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 
@@ -44,8 +44,11 @@ STYLE = (
 )
 
 
-def draw(demo: str, item: str) -> str:
-    """Return the picture of what `punchlist demo` and `punchlist show last 13` printed."""
+def draw(printed: Mapping[str, str]) -> str:
+    """Return the picture of what the tutorial's commands printed, or '' if they were not typed."""
+    demo, item = printed.get("punchlist demo --folder shop"), printed.get("punchlist show last 13")
+    if demo is None or item is None:
+        return ""
     lines = ["$ punchlist demo", *choose(demo, DEMO), "", "$ punchlist show last 13"]
     lines += choose(item, ITEM)
     width, height = COLUMNS * ADVANCE + 2 * MARGIN, len(lines) * HEIGHT + 2 * MARGIN

@@ -64,8 +64,10 @@ class Ledgers(Store, Protocol):
         """Cache a measurement; the first value of a key stays."""
         ...
 
-    def forget(self, prefix: str) -> int:
-        """Delete the cached values whose keys begin with the prefix; return how many there were."""
+    def forget(self, prefix: str, text: str = "") -> int:
+        """Delete the cached values whose keys begin with the prefix, and that have this text in
+        them; return how many there were.
+        """
         ...
 
     def close(self) -> None: ...

@@ -210,6 +210,17 @@ def test_what_was_measured_is_kept_and_the_first_value_holds(open_state):
     assert (store.get("baseline/tree"), store.get("base")) == (None, b"kept")
 
 
+def test_measurements_are_forgotten_by_how_their_key_begins_and_by_a_text(open_state):
+    store = open_state().store
+    for key, value in (("refuted/1", b"run a"), ("refuted/2", b"run b"), ("other/1", b"run a")):
+        store.put(key, value)
+    assert store.forget("refuted/", "run a") == 1
+    kept = [store.get(key) for key in ("refuted/1", "refuted/2", "other/1")]
+    assert kept == [None, b"run b", b"run a"]
+    assert store.forget("refuted/") == 1
+    assert store.get("other/1") == b"run a"
+
+
 def test_entries_of_a_kind_are_read_over_all_runs_of_a_repository(store):
     for at, (run, repository) in enumerate((("b", "/x"), ("a", "/x"), ("c", "/y"))):
         store.append(run, "0", "a", started(repository), at)

@@ -192,16 +192,17 @@ class PostgresStore:
             )
         )
 
-    def forget(self, prefix: str) -> int:
-        """Delete the cached values whose keys begin with the prefix; return how many there were."""
+    def forget(self, prefix: str, text: str = "") -> int:
+        """Delete the cached values whose keys begin with the prefix, and that have this text in
+        them; return how many there were.
+        """
         start = encode(prefix)
-        return self._database.run(
-            lambda base: (
-                base.execute(
-                    "DELETE FROM cache WHERE substring(key FROM 1 FOR %s) = %s", (len(start), start)
-                ).rowcount
-            )
+        query = (
+            "DELETE FROM cache WHERE substring(key FROM 1 FOR %s) = %s"
+            " AND position(%s::bytea IN value) > 0"
         )
+        values = (len(start), start, encode(text))
+        return self._database.run(lambda base: base.execute(query, values).rowcount)
 
     def close(self) -> None:
         self._database.close()

@@ -165,11 +165,13 @@ class SqliteStore:
         with self._transaction() as database:
             database.execute("INSERT OR IGNORE INTO cache (key, value) VALUES (?, ?)", (key, value))
 
-    def forget(self, prefix: str) -> int:
-        """Delete the cached values whose keys begin with the prefix; return how many there were."""
+    def forget(self, prefix: str, text: str = "") -> int:
+        """Delete the cached values whose keys begin with the prefix, and that have this text in
+        them; return how many there were.
+        """
+        query = "DELETE FROM cache WHERE key LIKE ? AND instr(value, ?)"
         with self._transaction() as database:
-            like = f"{prefix}%"
-            return database.execute("DELETE FROM cache WHERE key LIKE ?", (like,)).rowcount
+            return database.execute(query, (f"{prefix}%", text.encode())).rowcount
 
     def close(self) -> None:
         with self._turn:

@@ -106,6 +106,14 @@ async def clean_state(
     return [*said, *await remove_kept(session.settings().settings.keep)]
 
 
+async def forget_broken_fixes(session: Session) -> None:
+    """Forget which fixes broke tests in the runs of this repository, so that they are tried again
+    on the same code.
+    """
+    for row in session.runs():
+        session.store.forget(PREFIX, row.id)
+
+
 async def drop_repository(session: Session) -> None:
     """Delete punchlist's own repository and its trees; issues and permissions stay."""
     for name in ("git", "trees"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from punchlist.app.after.clean import drop_repository
+from punchlist.app.after.clean import drop_repository, forget_broken_fixes
 from punchlist.app.start.demo import make_demo
 from punchlist.app.start.request import Request
 from punchlist.cli import options
@@ -60,6 +60,7 @@ def _run_demo(folder: Path, output: options.OutputMode, *, kept: bool) -> Exit:
     with chdir(repository), ExitStack() as at_end:
         if not kept:
             at_end.callback(run_session, drop_repository)
+        at_end.callback(run_session, forget_broken_fixes)  # the next demo tells the same
         request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
         code = run_session(
             lambda session: start_and_show(session, request, output, tell=render_account)
