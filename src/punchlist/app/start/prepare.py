@@ -13,6 +13,7 @@ from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.app.agents.logins import add_logins
 from punchlist.app.gate.shared_files import Gate, load_gate
 from punchlist.app.sandboxes import check_sandbox_settings
 from punchlist.app.session import Session
@@ -75,6 +76,9 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     notes += gate.notes
     notes += await _note_hooks(how.workflow, workshop)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
+    agents = dict.fromkeys(name for players in how.crew.values() for name in players)
+    given, logins = add_logins(how.loaded, agents, session.home)
+    notes += [f"agent {each.agent} was not given your login {each.shown}" for each in logins]
     kit = Kit(checkout=workshop.checkout.root, tracked=workshop.tracked_environments)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
     allows = _find_consent(request, allowance)
@@ -84,7 +88,8 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
         workflow=how.workflow,
-        loaded=how.loaded,
+        loaded=given,
+        logins=logins,
         reviewers=() if request.issue_ids else tuple(tools),
         judges=tuple(tools) if request.issue_ids else (),
         documents=_name_documents(tuple(files)),
@@ -213,16 +218,23 @@ async def find_checks(
     """
     settings = loaded.settings
     configured = given or settings.build_checks(loaded.origins.get("checks", ""))
-    if configured or not settings.detect_checks:
+    if given or not (configured or settings.detect_checks):
         return FoundChecks(configured)
     # Imported here, like all that is only for checks: reviews look for none.
+    from punchlist.adapters.environments.resolve_programs import names_program, resolve_programs
+
+    if configured and not any(map(names_program, configured)):
+        return FoundChecks(configured)
     from punchlist.adapters.checks.project_files.find import find_project_checks
     from punchlist.app.start.environment import add_lacking, find_place
 
     place = await find_place(workshop, filter(None, (head, commit)))
     async with WorkTrees(workshop).open_tree(commit) as tree:
         tree.untouched = True
-        found = await find_project_checks(tree, place, gates=settings.detect_gates)
+        if configured:
+            found = FoundChecks(await resolve_programs(configured, tree, place))
+        else:
+            found = await find_project_checks(tree, place, gates=settings.detect_gates)
     return FoundChecks(await add_lacking(workshop, commit, found.checks), found.left_out)
 
 

@@ -27,7 +27,7 @@ _FIELDS = "state outcome standing started_at seconds entries repository".split()
 )
 @options.json_option
 def command(everywhere: bool, limit: int, json_: bool) -> None:
-    """The runs of this repository, newest first."""
+    """The runs of this repository, newest first; outside of one, those of all."""
 
     async def look(session: Session) -> None:
         chosen = session.runs()[: limit or None]
