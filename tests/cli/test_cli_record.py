@@ -28,6 +28,7 @@ def cart(shared_repo):
 def ran(cart, tmp_path_factory):
     """Two runs; the first one has commits, filed issues and a baseline."""
     punchlist = Punchlist(tmp_path_factory.mktemp("record") / "state", cart.root)
+    punchlist.analyzers = ""
     for _ in range(2):
         ended = punchlist("run", "--all", "--yes", "--quiet", "--force")
         assert ended.returncode in {0, 1}, ended.stderr
@@ -148,6 +149,7 @@ def agent(punchlist, tmp_path):
         f'[agent.robot.env]\nROBOT_KEY = "{SECRET}x"\n'
     )
     punchlist.env["PUNCHLIST_CONFIG"] = str(settings)
+    punchlist.analyzers = ""
     return settings
 
 

@@ -43,6 +43,8 @@ class Punchlist:
     """The command as a user has it; `ran` is what came of its first run."""
 
     ran: "Told"
+    analyzers = "ruff"
+    """Those of a run that names no others; '' for all that it finds, which takes longer."""
 
     def __init__(self, home: Path, folder: Path) -> None:
         self.home = home
@@ -57,6 +59,13 @@ class Punchlist:
     def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> "Told":
         """In this process, for speed; what must be killed, or needs a terminal, is started with `start`."""
         reset_consoles()
+        if self.analyzers and arguments[:1] in (("run",), ("review",)):
+            arguments = (
+                *arguments[:1],
+                "--set",
+                f"analyzers.enabled={self.analyzers}",
+                *arguments[1:],
+            )
         before = dict(os.environ)
         os.environ.clear()
         os.environ.update(self.env | env)

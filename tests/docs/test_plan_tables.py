@@ -23,7 +23,7 @@ ROWS = [
 ]
 COMMANDS = {
     "cli/": {"punchlist", "make_punchlist", "done", "typed"},
-    "journeys/": {"bench", "place"},
+    "journeys/": {"bench", "place", "stuck"},
     "web/": {"site", "house"},
     "adapters/agents/test_whole_run": {"project"},
     "library/": set(),

@@ -29,7 +29,7 @@ def test_an_agent_that_was_not_there_is_no_attempt(bench, trouble):
 
 
 def test_an_agent_that_crashed_is_asked_again_and_its_crash_counts_for_nothing(bench):
-    bench.play(review("mean"), fails("crashed", times=1), fixer(fix("mean")))
+    bench.play(review("page"), fails("crashed", times=1), fixer(fix("page")))
     run = bench.run("verified")
     assert (run.items[1].status, run.items[1].tries) == (Status.FIXED, 0)
 

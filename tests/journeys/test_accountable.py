@@ -66,9 +66,9 @@ def test_a_reviewer_that_approves_beside_a_critical_finding_has_not_approved(ben
 def test_a_weak_excuse_is_refused_and_sent_back_with_its_history(bench, excuse):
     bench.play(
         spec(),
-        review("mean"),
-        fixer(fix("mean", "deferred", excuse), round=1),
-        fixer(fix("mean"), prompt="not accepted"),
+        review("page"),
+        fixer(fix("page", "deferred", excuse), round=1),
+        fixer(fix("page"), prompt="not accepted"),
     )
     run = bench.run("accountable")
     item = run.items[1]

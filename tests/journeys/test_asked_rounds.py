@@ -60,7 +60,7 @@ def test_no_rounds_review_fix_nothing_and_say_so_and_are_never_passed(bench):
 def test_a_score_below_the_threshold_that_was_asked_for_is_no_approval(bench):
     (bench.folder / "scored.yaml").write_text(SCORED)
     second = scores(F001=94)
-    bench.play(review("mean"), fixer(fix("mean")), second, agents=("robot", "second"))
+    bench.play(review("page"), fixer(fix("page")), second, agents=("robot", "second"))
     asked = ("--workflow", str(bench.folder / "scored.yaml"), "--threshold", "95", "--rounds", "1")
     told = run(bench, *asked, "--set", "role.challenger.agents=second")
     assert "95  the least score that approves a fix, as asked for" in told.out

@@ -71,7 +71,7 @@ def test_one_agent_in_two_roles_has_two_homes_if_one_of_them_judges(bench, tmp_p
     text = settings.read_text().replace("use = []", 'use = ["one"]\nsandbox = false')
     command = f'[agent.one]\nkind = "command"\ncommand = ["{sys.executable}", "{tmp_path / "robot.py"}"]\n'
     settings.write_text(text.replace("[[checks]]", f"{command}[[checks]]"))
-    (tmp_path / "review.json").write_text(json.dumps({"findings": [finding("mean")]}))
+    (tmp_path / "review.json").write_text(json.dumps({"findings": [finding("page")]}))
     bench.run(findings=(str(tmp_path / "review.json"),))
     homes = dict(line.split(" ", 1) for line in asked.read_text().splitlines())
     assert {"technical", "reproducer", "fixer"} <= homes.keys()

@@ -58,12 +58,12 @@ def planned(bench, *lines, **more):
 
 def test_a_person_answers_what_is_unclear_and_the_answer_reaches_the_fixer(bench):
     bench.play(
-        review("mean"),
+        review("page"),
         question("F001"),
         question("F001", "And None?", 2),
         READY,
         PLANS,
-        fixer(fix("mean"), prompt="Return None, please"),
+        fixer(fix("page"), prompt="Return None, please"),
         scores(F001=95),
     )
     run = bench.run("challenged")
@@ -180,8 +180,8 @@ def test_a_low_score_goes_back_with_the_feedback_and_is_fixed_once_more(bench):
 
 
 def test_after_one_fix_and_one_re_fix_it_is_filed(bench):
-    sure = fixer(fix("mean", confidence=100), prompt="how sure you are")
-    bench.play(review("mean"), READY, PLANS, sure, scores(F001=89))
+    sure = fixer(fix("page", confidence=100), prompt="how sure you are")
+    bench.play(review("page"), READY, PLANS, sure, scores(F001=89))
     bench.run("challenged")
     run = bench.answer("a")
     assert run.items[1].status is Status.FILED, "that the fixer is sure proves nothing"
@@ -204,7 +204,7 @@ def test_after_one_fix_and_one_re_fix_it_is_filed(bench):
 )
 def test_the_number_beats_the_word_and_no_number_approves_nothing(bench, said):
     bench.play(
-        review("mean"), READY, PLANS, fixer(fix("mean")), {"role": "challenger", "answer": said}
+        review("page"), READY, PLANS, fixer(fix("page")), {"role": "challenger", "answer": said}
     )
     bench.run("challenged")
     run = bench.answer("a")

@@ -407,10 +407,10 @@ def test_what_a_later_reviewer_overlooks_is_in_the_document_and_keeps_the_loop_g
 
 def test_one_more_round_tries_what_was_called_blocked_once_more(bench):
     bench.play(
-        fresh("mean", times=3),
+        fresh("page", times=3),
         fresh(),
-        fixer(fix("mean", "blocked", "would take too long"), times=2),
-        fixer(fix("mean")),
+        fixer(fix("page", "blocked", "would take too long"), times=2),
+        fixer(fix("page")),
     )
     bench.run("converge")
     run = bench.answer("c")

@@ -63,7 +63,7 @@ def test_where_the_verification_itself_fails_nothing_lands(bench, monkeypatch):
 
 
 def test_where_the_challenge_itself_fails_nothing_is_approved(bench, monkeypatch):
-    bench.play(review("mean"), fixer(fix("mean")), scores(F001=95))
+    bench.play(review("page"), fixer(fix("page")), scores(F001=95))
 
     def broken(*_, **__):
         raise RepositoryError("the tree cannot be made")

@@ -230,7 +230,7 @@ def test_a_contest_that_nobody_agrees_with_leaves_the_item_open(bench):
 def test_where_the_first_agent_fails_the_next_one_is_asked(bench):
     down = {"fail": {"text": "exit code 3", "trouble": "crashed"}}
     bench.play(
-        review("mean", times=1), CLEAN, {"role": "fixer", "times": 1, **down}, fixer(fix("mean")), scores(F001=95),
+        review("page", times=1), CLEAN, {"role": "fixer", "times": 1, **down}, fixer(fix("page")), scores(F001=95),
         agents=("first", "second"),
     )  # fmt: skip
     run = bench.run()
@@ -269,8 +269,8 @@ def test_canaries_say_how_often_the_challenger_is_wrong(bench):
     )
     all_good = {"each": {"id": "{code}", "score": 99, "status": "SOLVED", "feedback": "lovely"}}
     bench.play(
-        review("mean"),
-        fixer(fix("mean")),
+        review("page"),
+        fixer(fix("page")),
         {"role": "challenger", "answer": {"issues": all_good}},
         agents=TWO,
     )

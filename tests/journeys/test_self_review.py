@@ -14,7 +14,7 @@ from punchlist.views.summary import find_gaps
 
 def test_one_agent_that_fixes_and_scores_its_own_fix_is_no_second_reviewer(bench):
     """Nor is it when it reviews again in a new conversation and no longer reports the item."""
-    bench.play(review("mean", times=1), CLEAN, fixer(fix("mean")), scores(F001=95))
+    bench.play(review("page", times=1), CLEAN, fixer(fix("page")), scores(F001=95))
     run = bench.run()
     item = run.items[1]
     assert item.status is Status.FIXED

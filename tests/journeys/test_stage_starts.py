@@ -57,7 +57,7 @@ def test_each_cycle_says_when_agent_and_verification_start_and_how_they_ended(be
 def test_the_library_and_the_stream_tell_the_same_starts_before_the_results(bench):
     (bench.folder / "scored.yaml").write_text(SCORED)
     bench.play(
-        review("mean"), fixer(fix("mean")), scores(F001=95), agents=("robot", "second"),
+        review("page"), fixer(fix("page")), scores(F001=95), agents=("robot", "second"),
         settings='[role.challenger]\nagents = ["second"]\n',
     )  # fmt: skip
     heard = []

@@ -24,7 +24,7 @@ def cycles(bench) -> dict:
 
 
 def test_one_cycle_that_passes(bench):
-    bench.play(review("mean"), fixer(fix("mean")))
+    bench.play(review("page"), fixer(fix("page")))
     run = bench.run("verified")
     assert run.items[1].status is Status.FIXED
     told = cycles(bench)
@@ -43,7 +43,7 @@ def test_three_failing_cycles_are_the_end(bench):
 
 
 def test_a_cycle_without_a_change_is_noted(bench):
-    bench.play(review("mean"), fixer(fix("mean", edit=False), round=1), fixer(fix("mean")))
+    bench.play(review("page"), fixer(fix("page", edit=False), round=1), fixer(fix("page")))
     run = bench.run("verified")
     assert run.items[1].status is Status.FIXED
     assert "no changes applied" in json.dumps(cycles(bench)).casefold()
@@ -51,9 +51,9 @@ def test_a_cycle_without_a_change_is_noted(bench):
 
 def test_an_agent_that_crashes_costs_a_cycle_and_no_more(bench):
     bench.play(
-        review("mean"),
+        review("page"),
         {"role": "fixer", "round": 1, "fail": {"text": "exit code 3", "trouble": "crashed"}},
-        fixer(fix("mean")),
+        fixer(fix("page")),
     )
     run = bench.run("verified")
     assert run.items[1].attempts[0].fact is Fact.ABSENT

@@ -398,6 +398,26 @@ def test_a_used_tree_comes_back_clean(repo, trees, tmp_path):
     assert (outside / "keep").read_text() == "keep"
 
 
+def test_what_is_left_in_the_folder_of_a_submodule_does_not_come_back(repo, trees, make_repo):
+    other = make_repo("other")
+    other.commit({"s.py": "s\n"})
+    add = ("submodule", "--quiet", "add", str(other.root), "sub")
+    repo.git("-c", "protocol.file.allow=always", *add)
+    commit = repo.commit({"a.py": "a\n"})
+
+    def leave(tree):
+        (tree.root / "sub/inner").mkdir()
+        (tree.root / "sub/inner/left.py").write_text("left")
+        return tree.root
+
+    root = trees.look(commit, see=leave)
+    seen, again, there = trees.look(
+        commit, see=lambda tree: (content(tree), tree.root, (tree.root / "sub").is_dir())
+    )
+    assert (sorted(seen), there) == ([".gitmodules", "a.py"], True)
+    assert again == root
+
+
 def test_what_git_is_told_inside_a_tree_is_forgotten(repo, trees, tmp_path):
     commit = repo.commit({"a.py": "a\n", "b.py": "b\n"})
     marker = tmp_path / "ran"

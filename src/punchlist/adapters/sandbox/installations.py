@@ -11,6 +11,7 @@ from pathlib import Path
 Private = tuple[Path, ...]
 """Folders that are never shown as a whole: the user's home, punchlist's state."""
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")))
+_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM)
 _PROGRAM_FOLDERS = frozenset({"bin", "sbin", "shims", "condabin"})
 _LINKED = frozenset({"node_modules", ".pnpm", "Cellar"})
 """Folders in which packages lead to each other: the outermost one is shown."""
@@ -51,7 +52,7 @@ def find_named_files(words: Iterable[str], private: Private) -> tuple[Path, ...]
         for path in paths
         if is_reachable(path)
         and (path.is_file() or path.is_dir())
-        and not _is_system(path)
+        and not is_system(path)
         and not is_shared(path, private)
     )
 
@@ -61,7 +62,7 @@ def find_path_installations(path: str, private: Private) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for name in dict.fromkeys(path.split(":")):
         folder = Path(name)
-        if folder.is_absolute() and not _is_system(folder) and _is_folder(folder):
+        if folder.is_absolute() and not is_system(folder) and _is_folder(folder):
             stamp = folder.stat().st_mtime_ns
             found |= dict.fromkeys(_list_folder_needs(name, stamp, path, private))
     return drop_inner(found)
@@ -70,7 +71,7 @@ def find_path_installations(path: str, private: Private) -> tuple[Path, ...]:
 def find_own_installation(path: str, private: Private) -> tuple[Path, ...]:
     """Return the folders of our own interpreter and environment."""
     prefixes = map(Path, (sys.prefix, sys.base_prefix))
-    own = [each for each in prefixes if not (_is_system(each) or is_shared(each, private))]
+    own = [each for each in prefixes if not (is_system(each) or is_shared(each, private))]
     return drop_inner([*own, *find_installations((sys.executable,), path, private)])
 
 
@@ -83,12 +84,12 @@ def is_shared(folder: Path, private: Private) -> bool:
     """Return whether the folder holds much else than one installation: it is private, a checkout,
     or a folder that programs share, or it contains one.
     """
-    inside = (*private, *(home / name for home in private for name in _SHARED.split()))
+    inside = (f"{home}/{name}/" for home in private for name in ("", *_SHARED.split()))
     checkout = not folder.name.startswith(".") and os.path.lexists(folder / ".git")
     return (
         folder in _TOPS
         or folder.parent in (Path("/home"), Path("/Users"))
-        or any(each.is_relative_to(folder) for each in inside)
+        or any(each.startswith(f"{folder}/") for each in inside)
         or checkout
     )
 
@@ -155,7 +156,7 @@ def _find_installation(path: Path, private: Private) -> Iterator[Path]:
     """Yield what has to be shown for a program: its installation, or only its folder or itself
     where the folder above holds much else.
     """
-    if _is_system(path):
+    if is_system(path):
         return
     if store := next((each for each in _STORES if path.is_relative_to(each)), None):
         yield store
@@ -214,5 +215,5 @@ def _is_folder(path: Path) -> bool:
     return is_reachable(path) and path.is_dir()
 
 
-def _is_system(path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in SYSTEM)
+def is_system(path: Path | str) -> bool:
+    return f"{path}/".startswith(_SYSTEM)

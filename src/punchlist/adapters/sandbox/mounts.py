@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.sandbox.git_view import show_git_dir
-from punchlist.adapters.sandbox.installations import SYSTEM
+from punchlist.adapters.sandbox.installations import is_system
 from punchlist.adapters.sandbox.sandbox import Sandbox
 
 
@@ -26,7 +26,6 @@ class Mount(Struct, frozen=True):
 Plan = dict[Path, Mount]
 Named = Mapping[str, Mount]
 """The same by text, which is found faster."""
-_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM)
 
 
 def plan_mounts(sandbox: Sandbox, cwd: Path) -> list[Mount]:
@@ -82,7 +81,7 @@ def _hide_paths(paths: Iterable[Path], shown: Named) -> Iterator[Mount]:
                 real = (root / Path(form).relative_to(holder.target)).resolve()
                 if real.is_relative_to(root):
                     yield from _empty_mount(real, holder.target / real.relative_to(root))
-            elif f"{form}/".startswith(_SYSTEM):
+            elif is_system(form):
                 yield from _empty_mount(Path(form), Path(form))
 
 
