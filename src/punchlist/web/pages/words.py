@@ -15,6 +15,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.escaping import escape_controls, one_line, web_address
 from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import State, describe_state
+from punchlist.views.tables.trends import describe_cost
 from punchlist.views.words import format_age, format_cost, format_duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -95,5 +96,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "proof_about": lambda kind: PROOF_WORDS[ProofClass(kind)][1],
     "state_sign": lambda state: STATES[state],
     "state_words": describe_state,
+    "trend_cost": describe_cost,
     "tone_sign": lambda tone: TONES[tone],
 }
