@@ -5,15 +5,17 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.agents.cli_agent import AgentSetup
+from punchlist.adapters.agents.detect import KNOWN
 from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.journal import Journal
 from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.adapters.agents.registry import AGENTS, build_agent, merge_settings
 from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
-from punchlist.adapters.agents.settings import RoleSettings
+from punchlist.adapters.agents.settings import AgentSettings, RoleSettings
 from punchlist.adapters.agents.spending import Spending
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError, UsageError
@@ -24,6 +26,30 @@ from punchlist.ports.notices import Notices
 from punchlist.ports.roles import Crew
 from punchlist.roles.crew import build_crew
 from punchlist.settings import Settings, load_settings
+
+
+class AgentChoice(Struct, frozen=True):
+    """An agent that a run can be started with; `found`: its program is on this machine."""
+
+    name: str
+    used: bool
+    found: bool
+
+
+def list_agents(settings: Settings) -> list[AgentChoice]:
+    """Return the agents in use, then others of the settings, then known programs that are here."""
+    used, own = settings.agents.use, settings.agent
+    names = dict.fromkeys((*used, *own, *KNOWN))
+    choices = [AgentChoice(name, name in used, _has_program(name, own)) for name in names]
+    return [each for each in choices if each.found or each.name in used or each.name in own]
+
+
+def _has_program(name: str, own: Mapping[str, AgentSettings]) -> bool:
+    settings = own.get(name, AgentSettings())
+    kind = settings.kind or name
+    command = settings.command or ((kind,) if kind in KNOWN else ())
+    return kind in AGENTS and (not command or shutil.which(command[0]) is not None)
+
 
 Hear = Callable[[str, str], None]
 """Called with the label of a call and a piece of the agent's output."""
