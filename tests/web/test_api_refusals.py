@@ -18,6 +18,7 @@ EVERY_ROUTE = [
     ("GET", "/api/repositories", "read"),
     ("POST", "/api/repositories", "admin"),
     ("DELETE", "/api/repositories/0123456789abcdef", "admin"),
+    ("GET", "/api/repositories/0123456789abcdef/trends", "read"),
     ("GET", "/api/runs", "read"),
     ("POST", "/api/runs", "run"),
     ("GET", f"/api/runs/{RUN}", "read"),

@@ -11,6 +11,7 @@ RUN = "261115-aaaaaa"
 HOUSE = "0123456789abcdef"
 ROLES = ("read", "run", "admin")
 EVERY = {
+    ("GET", "/repositories/{repository_id:str}/trends"): "read",
     ("GET", "/favicon.ico"): "",
     ("GET", "/static/{mark:str}/{name:str}"): "",
     ("GET", "/sign-in"): "",

@@ -237,6 +237,37 @@ def test_a_repository_is_registered_and_forgotten(told, tmp_path):
         assert admin.get(f"/repositories/{told.repository}/start").status_code == 200
 
 
+def test_the_form_has_what_matters_first_and_agents_to_choose(told):
+    settings = told.folder / "settings.toml"
+    before = settings.read_text()
+    settings.write_text(
+        '[agents]\nuse = ["robot"]\n[agent.robot]\nkind = "scripted"\n[agent.spare]\nkind = "command"\ncommand = ["no-such-program"]\n'
+    )
+    try:
+        pages = {}
+        for role in ("run", "admin"):
+            with Browser(told, role) as browser:
+                pages[role] = browser.get(f"/repositories/{told.repository}/start").text
+    finally:
+        settings.write_text(before)
+    order = (
+        'name="allow_checks"',
+        'name="agents"',
+        "Start the run",
+        'name="kind"',
+        'value="proven"',
+    )
+    places = [pages["admin"].index(each) for each in order]
+    assert places == sorted(places)
+    agents = {
+        role: re.findall(r'name="agents" value="([^"]+)"', page) for role, page in pages.items()
+    }
+    assert agents["run"] == ["robot"]
+    assert agents["admin"][:2] == ["robot", "spare"]
+    assert "spare not found on this machine" in text_of(pages["admin"])
+    assert pages["admin"].count('name="workflow"') == 8
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [

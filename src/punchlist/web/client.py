@@ -12,6 +12,7 @@ from msgspec import Struct
 from punchlist.errors import PunchlistError
 from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.views.report_document import ItemPart
+from punchlist.views.tables.trends import Trends
 from punchlist.web.api.fix_sessions.schemas import Clarified, Clarify, MakePlan, Plan, StartFix
 from punchlist.web.problem import Problem
 from punchlist.web.schemas import (
@@ -99,6 +100,9 @@ class Client:
     def forget(self, repository_id: str) -> None:
         self._send("DELETE", f"repositories/{repository_id}")
 
+    def trends(self, repository_id: str, *, limit: int = 50) -> Trends:
+        return self._get(Trends, f"repositories/{repository_id}/trends", limit=limit)
+
     def runs(
         self, *, repository_id: str | None = None, offset: int = 0, limit: int = 50
     ) -> RunPage:
@@ -121,6 +125,9 @@ class Client:
 
     def apply(self, run_id: str, data: Applying) -> Done:
         return self._post(Done, f"runs/{run_id}/apply", data)
+
+    def discard(self, run_id: str) -> Done:
+        return self._post(Done, f"runs/{run_id}/discard")
 
     def dismiss(self, run_id: str, data: Dismissing) -> Dismissals:
         return self._post(Dismissals, f"runs/{run_id}/dismissals", data)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from punchlist.app.access import Role
 from punchlist.app.after.kept_results import remove_kept
+from punchlist.app.after.trends import TrendReader
 from punchlist.app.drive.background import AgentOutput
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import ThreadedDriver
@@ -29,6 +30,7 @@ from punchlist.model.ledger.run_row import RunRow
 from punchlist.settings import load_settings
 from punchlist.views.request_fields import RUN_ID
 from punchlist.views.run_state import State, find_state
+from punchlist.views.tables.trends import Trends
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
 from punchlist.web.security.hiding import PathMasker
@@ -75,6 +77,8 @@ class WebSession(Workspace[ThreadedDriver]):
         self.hide = PathMasker(home)
         self.frames = FrameCache(self.store, self.hide)
         self.stories = FixFrames(self.store, self.hide)
+        self._trends = TrendReader()
+        self._reading = asyncio.Lock()
         self._readers = 0
         self.onward: dict[str, asyncio.Task[None]] = {}
         """Sessions that do not stop at their plan, until they are past it."""
@@ -135,6 +139,12 @@ class WebSession(Workspace[ThreadedDriver]):
 
     def list_rows(self, repository: RepositoryEntry | None) -> list[RunRow]:
         return self.rows_of([repository] if repository else self.repositories.list_all())
+
+    async def load_trends(self, repository: RepositoryEntry, limit: int) -> Trends:
+        """Return the repository's runs over time; ledgers that are new are read in a thread."""
+        async with self._reading:
+            read = self._trends.open_trends
+            return await asyncio.to_thread(read, self.home, repository.git_dir, limit)
 
     def run_state(self, run: Run) -> State:
         return find_state(run, driven=self.is_driven(run.id))

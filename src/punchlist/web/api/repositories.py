@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import JSONBody, PathParameter
+from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from punchlist._version import __version__
 from punchlist.app.access import Role
+from punchlist.app.after.trends import RUNS
 from punchlist.app.repositories import RepositoryEntry
+from punchlist.views.tables.trends import Trends
 from punchlist.web.api.routes import (
     AnyRequest,
     App,
@@ -56,8 +58,16 @@ async def forget(app: App, repository_id: Named) -> None:
     app.repositories.forget(repository_id)
 
 
+@read_route("/repositories/{repository_id:str}/trends", "What became of the items of each run")
+async def trends(
+    app: App, repository_id: Named, limit: Annotated[int, QueryParameter(ge=1, le=1000)] = RUNS
+) -> Trends:
+    """The latest runs, oldest first; with what agents claimed, and how often it was refuted."""
+    return await app.load_trends(app.find_repository(repository_id), limit)
+
+
 def _make_part(repository: RepositoryEntry) -> RepositoryPart:
     return RepositoryPart(id=repository.id, name=repository.name, root=repository.root)
 
 
-ROUTES = (health, openapi, repositories, register, forget)
+ROUTES = (health, openapi, repositories, register, forget, trends)

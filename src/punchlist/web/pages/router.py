@@ -11,6 +11,7 @@ from punchlist.web.pages.item import page as item_page
 from punchlist.web.pages.run import actions, compare, diff, live
 from punchlist.web.pages.run import page as run_page
 from punchlist.web.pages.run.parts import PartCache
+from punchlist.web.pages.trends import page as trends
 from punchlist.web.state import WebSession
 
 ROUTES = (
@@ -18,6 +19,7 @@ ROUTES = (
     *sign_in.ROUTES,
     *home.ROUTES,
     *start_run.ROUTES,
+    *trends.ROUTES,
     *run_page.ROUTES,
     *live.ROUTES,
     *item_page.ROUTES,

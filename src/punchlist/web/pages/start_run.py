@@ -12,6 +12,7 @@ from litestar.params import MultipartBody
 from msgspec.structs import replace
 
 from punchlist.app.access import Role
+from punchlist.app.agents.choices import AgentChoice, list_agents
 from punchlist.errors import PunchlistError
 from punchlist.settings import load_settings
 from punchlist.web.api.routes import AnyRequest, App
@@ -112,12 +113,19 @@ def _render_form(
         repository=app.find_repository(repository_id),
         workflows=_list_workflows(),
         chosen=text.get("workflow") or _DEFAULT,
-        agents=load_settings(None, app.options.flags).settings.agents.use,
+        agents=_list_agents(request, app),
         asked=_list_values(typed.get("agents")),
         typed={"kind": "", **text},
         key=secrets.token_urlsafe(12),
         wrong=wrong,
     )
+
+
+def _list_agents(request: AnyRequest, app: WebSession) -> list[AgentChoice]:
+    """Return the agents that the user may choose: without the role admin, those in use."""
+    choices = list_agents(load_settings(None, app.options.flags).settings)
+    every = get_visitor(request).role.includes(Role.ADMIN)
+    return [each for each in choices if each.used or every]
 
 
 @cache

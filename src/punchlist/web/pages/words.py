@@ -1,7 +1,7 @@
 """Format words, numbers and addresses for the pages."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,9 +12,12 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.timeline import pluralize
+from punchlist.views.code.highlight import Token, highlight_lines
 from punchlist.views.escaping import escape_controls, one_line, web_address
+from punchlist.views.html_view import CodeLine
 from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import State, describe_state
+from punchlist.views.tables.trends import describe_cost
 from punchlist.views.words import format_age, format_cost, format_duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -74,6 +77,15 @@ def format_tokens(number: int) -> str:
     return f"{number / 1000:,.1f}k" if number < 1_000_000 else f"{number / 1_000_000:,.1f}M"
 
 
+def highlight_code(
+    lines: Sequence[CodeLine], path: str
+) -> Iterator[tuple[str, int | None, tuple[Token, ...], str]]:
+    """Yield kind, number, tokens and tail of each line; the templates escape the tokens."""
+    tokens = highlight_lines(path, (line.text for line in lines))
+    for line, parts in zip(lines, tokens, strict=True):
+        yield line.kind, line.number, parts, line.tail
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "ago": format_age,
     "amount": pluralize,
@@ -95,5 +107,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "proof_about": lambda kind: PROOF_WORDS[ProofClass(kind)][1],
     "state_sign": lambda state: STATES[state],
     "state_words": describe_state,
+    "highlighted": highlight_code,
+    "trend_cost": describe_cost,
     "tone_sign": lambda tone: TONES[tone],
 }
