@@ -1,7 +1,11 @@
 """`punchlist run` and its kin, started as a user starts them."""
 
 import json
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -375,3 +379,47 @@ def test_a_ledger_that_does_not_add_up_is_exit_code_7(punchlist):
     audited = punchlist("audit")
     assert audited.returncode == 7
     assert "does NOT add up" in audited.stdout
+
+
+def test_a_review_says_that_no_check_was_run_and_does_not_look_for_any(punchlist, cart):
+    cart.commit({"tests/test_cart.py": "import pytest\n\n\ndef test_it():\n    assert True\n"})
+    ran = punchlist("review", "--all")
+    none = "No tests or other checks of the project were run"
+    assert none in ran.stdout
+    assert "the workflow runs none" in " ".join(ran.stdout.split())
+    report = punchlist("report", "last", "--format", "md").stdout
+    assert none in report
+
+
+def test_a_run_that_fixes_nothing_names_the_checks_that_it_did_not_run(punchlist, repo):
+    repo.commit({"cart.py": "", "tests/test_cart.py": "def test_it():\n    assert True\n"})
+    repo.commit({"clean.py": "TOTAL = 1\n"})
+    assert "pytest was not run" in punchlist("run", "--commit", "HEAD", "--yes").stdout
+
+
+COUNTING = """#!/bin/sh
+echo "$*" >> {log}
+exec {git} "$@"
+"""
+
+
+def test_a_review_of_what_is_staged_takes_few_processes(punchlist, cart, tmp_path):
+    """Each costs some milliseconds, and a review is run before each commit."""
+    log, folder = tmp_path / "log", tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text(COUNTING.format(log=log, git=shutil.which("git")))
+    (folder / "git").chmod(0o755)
+    (cart.root / "new.py").write_text("import os\n")
+    cart.git("add", "new.py")
+    path = os.pathsep.join([str(folder), os.environ["PATH"]])
+    command = ["-m", "punchlist", "review", "--staged", "--set", "analyzers.enabled=ruff"]
+    ran = subprocess.run(
+        [sys.executable, *command],
+        cwd=cart.root,
+        env={**punchlist.env, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1, ran.stderr
+    assert len(log.read_text().splitlines()) <= 18, log.read_text()

@@ -35,6 +35,7 @@ class Session:
         self._readonly = readonly
         self.checkout = checkout
         self.flags = dict(flags)
+        self._workshop: Workshop | None = None
         self.own_agents: dict[str, Agent] = {}
         """Agents of the program that uses punchlist as a library, by name."""
 
@@ -120,11 +121,17 @@ class Session:
     def allowance(self) -> Allowance:
         return Allowance(self.repository_folder)
 
-    async def workshop(self) -> Workshop:
+    async def workshop(self, *, fresh: bool = True) -> Workshop:
+        """Open the workshop of the checkout; unless `fresh`, return the one that was opened last,
+        with what it has read.
+        """
+        if self._workshop is not None and not fresh:
+            return self._workshop
         checkout = self.required_checkout
         with suppress(OSError):  # the workshop or the ledger reports it
             keep_private(self.home)
-        return await Workshop.open(checkout, self.home)
+        self._workshop = await Workshop.open(checkout, self.home)
+        return self._workshop
 
 
 async def _find_checkout(start: Path, needed: bool | None) -> Checkout | None:  # noqa: FBT001 - None: if there is one

@@ -11,12 +11,10 @@ from punchlist.app.drive.drive import resume_run
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Prepared, Request
-from punchlist.app.start.set_up import allow_found_checks
 from punchlist.app.start.start import start_run
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.options import OutputMode
 from punchlist.cli.session import handle_signals, login_name
-from punchlist.cli.show.environment import find_lack, offer_environment
 from punchlist.cli.show.json import exit_code, make_document
 from punchlist.cli.show.plan import count_files, plan_document, plan_text
 from punchlist.cli.show.progress import ProgressView, open_view
@@ -59,7 +57,7 @@ async def start_and_show(
         return Exit.FINE
     asks = _can_ask(output) and request.allow_checks is not False
     lacking = ", ".join(name for check in ready.checks for name in check.lacks) if asks else ""
-    if lacking and await offer_environment(session, lacking):
+    if lacking and await _offer_environment(session, lacking):
         ready = await prepare_run(session, request)
     checks_unasked = ready.checks and ready.checks_allowed is None
     if checks_unasked or (ready.locked_code and request.allow_checks is None):
@@ -76,8 +74,8 @@ async def start_and_show(
         return run
 
     code = await drive_run(session, begin, output, tell)
-    lack = find_lack(session.load(begun[0])) if asks and begun and not lacking else ""
-    if lack and await offer_environment(session, lack):
+    lack = _find_lack(session.load(begun[0])) if asks and begun and not lacking else ""
+    if lack and await _offer_environment(session, lack):
         return await start_and_show(session, request, output, tell=tell)
     return code
 
@@ -127,6 +125,18 @@ async def drive_run(
     return show_result(run, output, tell)
 
 
+async def _offer_environment(session: Session, lacking: str) -> bool:
+    from punchlist.cli.show.environment import offer_environment
+
+    return await offer_environment(session, lacking)
+
+
+def _find_lack(run: Run) -> str:
+    from punchlist.cli.show.environment import find_lack
+
+    return find_lack(run) if run.started.checks else ""
+
+
 def _can_ask(output: OutputMode) -> bool:
     return is_interactive() and not output.machine and not output.quiet
 
@@ -170,6 +180,8 @@ async def _ask_checks(
     note("Found here, to judge whether a fix is good:", *commands, *code)
     choice = ask_choice("Let them run? [y]es this time, [a]lways, [n]o", ["y", "a", "n"])
     if choice == "a":
+        from punchlist.app.start.set_up import allow_found_checks
+
         await allow_found_checks(session)
         session.allowance.grant(*(each.fingerprint for each in ready.locked_code))
     return await prepare_run(session, replace(request, allow_checks=choice != "n"))

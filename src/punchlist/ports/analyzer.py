@@ -21,6 +21,8 @@ class Analysis(Struct, frozen=True, kw_only=True):
     """Files it could not look at, "" if they are unknown: about these its silence says nothing."""
     beyond: tuple[Finding, ...] = ()
     """Findings in files that it was not asked about, of a tool that always reads the project."""
+    confined: bool = False
+    """Whether it could not write into the tree."""
 
 
 class Analyzer(Protocol):

@@ -13,6 +13,11 @@ from punchlist.model.patch.patch import Patch
 class Tree(Protocol):
     """Files of one commit with patches applied, in an isolated folder."""
 
+    untouched: bool
+    """Set by a user of the tree who knows that nothing has written into it: then it need not be
+    made anew for the next one who wants the same files.
+    """
+
     @property
     def root(self) -> Path: ...
 

@@ -164,7 +164,9 @@ def _render_baselines(run: Run) -> Iterator[Content]:
     yield line("")
     yield title("Checks")
     if not started.checks:
-        yield line((f"{_IN}no checks: fixes are unverified", WARNING))
+        sought = "no checks: fixes are unverified"
+        none = sought if started.seeks_checks else "not looked for: the workflow runs none"
+        yield line((f"{_IN}{none}", WARNING if started.seeks_checks else MUTED))
         return
     for check in started.checks:
         known, style = run.checks.find_baseline(check.name), ""

@@ -17,6 +17,7 @@ from punchlist.views.item_words import ACCEPT, PROOF_WORDS
 from punchlist.views.run_state import is_review
 from punchlist.views.words import NO_ROUNDS
 
+_NONE_SOUGHT = "the workflow runs none, so none was looked for"
 _RAW = 200
 _NAMED = 10
 
@@ -470,6 +471,8 @@ def _idle_checks(run: Run) -> Iterator[Gap]:
     if run.checks.unverified and not tested:
         what = "The fixes are unverified: no check of the project judged them"
         yield Gap("check", what, run.checks.unverified)
+    if not run.started.seeks_checks and not run.started.checks:
+        yield Gap("check", "No tests or other checks of the project were run", _NONE_SOUGHT)
     for check in run.started.checks:
         known = run.checks.find_baseline(check.name)
         idle = is_review(run) or (check.is_gate and not run.landing.landed)

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,8 +32,8 @@ def builtin_names() -> list[str]:
     return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
 
 
-def _builtin_folder() -> Traversable:
-    return files("punchlist.workflow") / "builtin"
+def _builtin_folder() -> Path:
+    return Path(__file__).with_name("builtin")
 
 
 def load_builtin(name: str) -> Workflow:

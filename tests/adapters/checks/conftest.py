@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.checks import LocalCheckRunner
+from punchlist.adapters.checks.runner import LocalCheckRunner
 from punchlist.adapters.sandbox import support as sandbox
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.coverage import FAMILIES

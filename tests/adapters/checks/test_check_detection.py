@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from punchlist.adapters.checks import detect, trim_output
+from punchlist.adapters.checks.detect import detect
+from punchlist.adapters.checks.kept_output import trim_output
 from punchlist.adapters.environments.find_pythons import ProjectPlace
 from punchlist.model.checks.check import CheckKind
 

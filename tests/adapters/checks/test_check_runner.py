@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 import needs
-from punchlist.adapters.checks import LocalCheckRunner
 from punchlist.adapters.checks.child_lines import switch_off_others
 from punchlist.adapters.checks.kept_output import LIMIT
+from punchlist.adapters.checks.runner import LocalCheckRunner
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import needs
-from punchlist.adapters.checks import find_project_checks
+from punchlist.adapters.checks.project_files.find import find_project_checks
 from punchlist.adapters.environments.find_pythons import ProjectPlace
 from punchlist.model.checks.check import CheckKind
 

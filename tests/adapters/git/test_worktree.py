@@ -616,3 +616,77 @@ def test_editing_bytes_is_editing_their_text(text, cuts, words):
         expected = expected[: splice.start + shift] + splice.text + expected[splice.end + shift :]
         shift += len(splice.text) - (splice.end - splice.start)
     assert edited(text.encode(), splices) == expected.encode()
+
+
+def open_twice(repo, home, commit, between):
+    """Open the tree of a commit, leave a trace in it, do something, and return what the next user
+    of it finds.
+    """
+
+    async def inside():
+        trees = await open_trees(repo.root, home)
+        async with trees.open_tree(commit) as tree:
+            (tree.root / "trace").write_text("of the first user")
+            tree.untouched = True
+        await between(trees)
+        async with trees.open_tree(commit) as tree:
+            return "trace" in content(tree)
+
+    return asyncio.run(inside())
+
+
+async def do_nothing(trees):
+    pass
+
+
+def test_a_tree_that_nothing_wrote_into_is_not_made_anew(repo, home):
+    assert open_twice(repo, home, repo.commit({"a": "1"}), do_nothing)
+
+
+def test_a_tree_that_another_user_had_meanwhile_is_made_anew(repo, home):
+    async def use(trees):
+        async with trees.open_tree(commit):
+            pass
+
+    commit = repo.commit({"a": "1"})
+    assert not open_twice(repo, home, commit, use)
+
+
+def test_a_tree_that_another_process_had_meanwhile_is_made_anew(repo, home):
+    async def use(_):
+        async with (await open_trees(repo.root, home)).open_tree(commit) as tree:
+            tree.untouched = True
+
+    commit = repo.commit({"a": "1"})
+    assert not open_twice(repo, home, commit, use)
+
+
+def test_a_tree_is_made_anew_for_other_files(repo, home):
+    async def inside():
+        trees = await open_trees(repo.root, home)
+        for patches in ([], [whole("a", "2")], []):
+            async with trees.open_tree(commit, patches) as tree:
+                seen.append(content(tree)["a"])
+                tree.untouched = True
+
+    commit, seen = repo.commit({"a": "1"}), []
+    asyncio.run(inside())
+    assert seen == [b"1", b"2", b"1"]
+
+
+def test_a_tree_is_made_anew_after_an_error_inside(repo, home):
+    async def fail_inside(trees):
+        async with trees.open_tree(commit) as tree:
+            tree.untouched = True
+            (tree.root / "trace").write_text("half done")
+            raise KeyError
+
+    async def inside():
+        trees = await open_trees(repo.root, home)
+        with pytest.raises(KeyError):
+            await fail_inside(trees)
+        async with trees.open_tree(commit) as tree:
+            return content(tree)
+
+    commit = repo.commit({"a": "1"})
+    assert "trace" not in asyncio.run(inside())

@@ -15,7 +15,7 @@ from punchlist.adapters.agents.registry import build_agent
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools.custom import Custom, CustomTool
-from punchlist.adapters.checks import LocalCheckRunner
+from punchlist.adapters.checks.runner import LocalCheckRunner
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.workshop import Workshop

@@ -1,6 +1,10 @@
 """Which files are the judge's own."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from punchlist.model.checks.protected import matches_any
 from punchlist.settings import Settings
@@ -40,3 +44,19 @@ def test_a_slash_in_front_holds_a_pattern_to_the_root():
 def test_what_passes_for_the_runner_is_shown_to_analyzers_as_it_is():
     assert not matches_any("pytest.py", JUDGE.steering)
     assert matches_any("ruff.toml", JUDGE.steering)
+
+
+PARTS = st.sampled_from(["a", "b", ".", "/", "*", "**", "**/", "?", "\n"])
+WILD = {"**": ".*", "**/": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+@given(st.lists(st.lists(PARTS, min_size=1, max_size=5).map("".join), min_size=1, max_size=4),
+       st.text("ab./\n", max_size=8))  # fmt: skip
+def test_a_pattern_means_what_its_regular_expression_says(patterns, path):
+    def fits(pattern):
+        start = r"\A" if pattern.startswith("/") else r"(?:\A|/)"
+        parts = re.split(r"(\*\*/?|\*|\?)", pattern.strip("/"))
+        body = "".join(WILD.get(part) or re.escape(part) for part in parts)
+        return re.search(rf"{start}{body}\Z", path, re.DOTALL) is not None
+
+    assert matches_any(path, tuple(patterns)) == any(map(fits, patterns))

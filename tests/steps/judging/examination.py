@@ -8,7 +8,7 @@ from replaying import PYTEST
 
 from punchlist.adapters.analyzers.registry import suppressions_of
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
-from punchlist.adapters.checks import LocalCheckRunner
+from punchlist.adapters.checks.runner import LocalCheckRunner
 from punchlist.adapters.compare import Comparison
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.repository import GitRepository

@@ -296,8 +296,15 @@ class CommandAnalyzer:
             head = tool.build_command((*program, *more), tree, self._kit)
             commands = [tool.add_files(head, portion) for portion in self._share_files(files)]
             parts = await self._run_commands(commands, tree, sources, folder)
-        answer = replace(join_analyses(tool.name, parts), looked_at=len(files))
+        answer = replace(
+            join_analyses(tool.name, parts), looked_at=len(files), confined=self._is_confined()
+        )
         return _keep_files(answer, {"", *files}) if tool.whole and not whole else answer
+
+    def _is_confined(self) -> bool:
+        """Return whether the tool cannot write into the tree."""
+        own = self._kit.walls is offline_sandbox and not self._tool.borrows
+        return own and sandbox_kind() == "bubblewrap"
 
     async def _write_code(self, folder: Path) -> bool:
         """Write the base's plug-ins to a folder in which nothing of the change can shadow what

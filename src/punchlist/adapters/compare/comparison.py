@@ -6,13 +6,15 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from punchlist.adapters.checks.environment import CheckoutContext, find_leftovers, prepare_launch
 from punchlist.adapters.checks.junit import read_untrusted
+from punchlist.adapters.compare.call_plan import CallPlan, plan_calls
+from punchlist.adapters.compare.outcomes import SideResult, compare_sides, parse_calls
+from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
 from punchlist.adapters.process.run import run
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Rlimits, SandboxWishes
@@ -21,10 +23,6 @@ from punchlist.model.checks.check import Check
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.compare import CompareResult, ReplayRequest, ReplayResult
 from punchlist.ports.tree import Tree
-
-if TYPE_CHECKING:  # what compares is imported when it compares: most runs never do
-    from punchlist.adapters.compare.call_plan import CallPlan
-    from punchlist.adapters.compare.outcomes import SideResult
 
 _SCRIPT = Path(__file__).with_name("child_calls.py")
 _SECONDS = 8.0
@@ -60,9 +58,6 @@ class Comparison:
     async def compare(
         self, before: Tree, after: Tree, paths: Sequence[str], *, words: str = ""
     ) -> CompareResult:
-        from punchlist.adapters.compare.call_plan import plan_calls
-        from punchlist.adapters.compare.outcomes import compare_sides
-
         if sandbox_kind() != "bubblewrap":
             return CompareResult(unusable=_NO_SANDBOX)
         code = [path for path in paths if not self._protected.holds(path)]
@@ -82,8 +77,6 @@ class Comparison:
         return compare_sides(plan, old, new, again)
 
     async def replay(self, before: Tree, after: Tree, request: ReplayRequest) -> ReplayResult:
-        from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
-
         if sandbox_kind() != "bubblewrap":
             return ReplayResult(unusable=_NO_SANDBOX)
         ground = await find_leftovers(self._ground)
@@ -91,10 +84,8 @@ class Comparison:
         return await replay_calls(sides, request)
 
     async def _run_side(
-        self, plan: "CallPlan", tree: Tree, side: str, ground: CheckoutContext
-    ) -> "SideResult":
-        from punchlist.adapters.compare.outcomes import SideResult, parse_calls
-
+        self, plan: CallPlan, tree: Tree, side: str, ground: CheckoutContext
+    ) -> SideResult:
         with tempfile.TemporaryDirectory(
             prefix="punchlist-compare-", ignore_cleanup_errors=True
         ) as made:

@@ -66,13 +66,14 @@ async def resolve_change(
         if ends.kind is ScopeKind.ALL
         else await _find_changed(workshop, ends)
     )
-    notes = [note async for note in _scope_notes(workshop, ends.kind)]
+    branch = await workshop.checkout.current_branch()
+    notes = [note async for note in _scope_notes(workshop, ends.kind, branch)]
     return Change(
         kind=ends.kind,
         base=ends.base,
         head=ends.head,
         base_name=ends.base_name,
-        branch=await workshop.checkout.current_branch(),
+        branch=branch,
         paths=below,
         files={path: lines for path, lines in changed.lines.items() if _is_chosen(path, below)},
         deleted=tuple(path for path in changed.deleted if _is_chosen(path, below)),
@@ -172,12 +173,14 @@ async def _staged_range(workshop: Workshop) -> CommitRange:
             hint="resolve the merge that is under way first",
         )
     tree = ran.stdout.decode().strip()
-    if tree == await checkout.git.read_line("rev-parse", f"{checkout.head}^{{tree}}"):
+    shown = ("show", "--no-patch", "--format=%T %ct", checkout.head)
+    before, _, when = (await checkout.git.read_line(*shown)).partition(" ")
+    if tree == before:
         raise UsageError(
             "nothing is staged, so there is no change to review",
             hint="git add the files, or leave --staged out",
         )
-    staged = await workshop.commit_tree(tree, (checkout.head,), "what is staged")
+    staged = await workshop.commit_tree(tree, (checkout.head,), "what is staged", when)
     return CommitRange(ScopeKind.STAGED, checkout.head, staged, "HEAD")
 
 
@@ -262,12 +265,12 @@ def _is_within(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-async def _scope_notes(workshop: Workshop, kind: ScopeKind) -> AsyncIterator[str]:
+async def _scope_notes(workshop: Workshop, kind: ScopeKind, branch: str) -> AsyncIterator[str]:
     checkout = workshop.checkout
     if count := await checkout.count_uncommitted(unstaged_only=kind is ScopeKind.STAGED):
         what = "work that is not staged" if kind is ScopeKind.STAGED else "uncommitted work"
         yield f"{what} is left out: {_count_files(count)}"
-    if not await checkout.current_branch():
+    if not branch:
         yield f"HEAD is detached at {checkout.head[:10]}"
     if checkout.shallow and kind is ScopeKind.BRANCH:
         yield "shallow clone: older history is not here"

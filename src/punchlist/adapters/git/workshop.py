@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from punchlist.adapters.git.checkout import Checkout, Identity
 from punchlist.adapters.git.command import MISSING, Git, TreeEntry, decode_text, quote_path
@@ -47,6 +48,10 @@ class Workshop:
         self.trees = folder / "trees"
         self.tracked_environments = frozenset[str]()
         """Folders of installed programs in the checkout that are part of the repository."""
+        self.last_commits: dict[str, str] = {}
+        """By work tree: the commit that it was prepared for last."""
+        self.untouched_trees: dict[str, Any] = {}
+        """By work tree that nothing has written into: what it was prepared for."""
         self._listings: dict[str, dict[str, TreeEntry]] = {}
         self._blobs: dict[str, bytes] = {}
 
@@ -87,6 +92,13 @@ class Workshop:
             del self._listings[next(iter(self._listings))]
         return known
 
+    async def read_file(self, commit: str, path: str) -> bytes | None:
+        """Return a file of a commit; None if it has no regular file of that name."""
+        entry = (await self.list_tree(commit)).get(path)
+        if entry is None or not entry.regular:
+            return None
+        return (await self.read_blobs([entry.blob]))[0]
+
     async def read_blobs(self, names: Sequence[str]) -> list[bytes]:
         """Return the contents of blobs in the given order, by one git process at most; the last
         ones read are cached.
@@ -121,9 +133,13 @@ class Workshop:
         name = f"refs/heads/{branch}^{{commit}}"
         return await self.git.find_line("rev-parse", "--verify", "--quiet", name) or None
 
-    async def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
-        """Create a commit dated like its parent, so that the same input gives the same id."""
-        when = await self.read_date(parents[0]) if parents else "0"
+    async def commit_tree(
+        self, tree: str, parents: Sequence[str], message: str, when: str = ""
+    ) -> str:
+        """Create a commit dated `when`, by default like its parent, so that the same input gives
+        the same id.
+        """
+        when = when or (await self.read_date(parents[0]) if parents else "0")
         names = [part for parent in parents for part in ("-p", parent)]
         env = self.author_environment(f"@{when} +0000")
         return await self.git.read_line("commit-tree", tree, *names, "-m", message, env=env)

@@ -38,6 +38,7 @@ class WorkTree:
     ) -> None:
         self.root = root
         self.resumed = resumed
+        self.untouched = False
         self.commit = commit
         self._listing = listing
         self._changes = changes
@@ -107,6 +108,13 @@ class Slot:
         dot_git.unlink(missing_ok=True)
         dot_git.write_bytes(os.fsencode(f"gitdir: {self._admin}\n"))
 
+    def read_stamp(self) -> tuple[int, int] | None:
+        """Return what differs each time that the folder is prepared, in any process."""
+        with suppress(OSError):
+            head = (self._admin / "HEAD").stat()
+            return head.st_ino, head.st_ctime_ns
+        return None
+
     def delete_files(self) -> None:
         """Delete the folder, its index and its git data, also unreadable folders."""
         _make_removable(self.root)
@@ -160,7 +168,8 @@ class WorkTrees:
 
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
-        self._last: dict[str, str] = {}
+        self._last = workshop.last_commits
+        self._untouched: dict[str, tuple[object, str, Overlay]] = workshop.untouched_trees
 
     @asynccontextmanager
     async def open_tree(
@@ -177,11 +186,16 @@ class WorkTrees:
         with _convert_disk_errors(self._workshop.trees):
             slot, fd = self._create_slot() if apart else self._take_slot(commit)
         try:
-            with _convert_disk_errors(slot.root):
-                await slot.prepare(commit, listing)
-                write_overlay(slot.root, changes)
+            known = self._untouched.pop(slot.name, None)
+            if known is None or known != (slot.read_stamp(), commit, changes):
+                with _convert_disk_errors(slot.root):
+                    await slot.prepare(commit, listing)
+                    write_overlay(slot.root, changes)
             self._last[slot.name] = commit
-            yield WorkTree(slot.root, commit, listing, changes)
+            tree = WorkTree(slot.root, commit, listing, changes)
+            yield tree
+            if tree.untouched:
+                self._untouched[slot.name] = (slot.read_stamp(), commit, changes)
         finally:
             if apart:
                 slot.delete()
@@ -244,7 +258,10 @@ class WorkTrees:
     def _take_slot(self, commit: str) -> tuple[Slot, int]:
         known = [slot for slot in self._list_slots() if not slot.name.startswith(_KEPT)]
         names = {slot.name for slot in known}
-        known.sort(key=lambda slot: self._last.get(slot.name) != commit)
+        # A tree that is at the commit is preferred; one that may still be wanted is taken last.
+        known.sort(
+            key=lambda slot: (self._last.get(slot.name) != commit, slot.name in self._untouched)
+        )
         numbered = (f"t{number}" for number in count(1))
         more = (Slot(self._workshop, name) for name in numbered if name not in names)
         for slot in chain(known, more):

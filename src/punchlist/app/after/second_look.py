@@ -139,6 +139,9 @@ def _split_reporters(item: Item, later: Run) -> tuple[list[str], list[str]]:
 def describe_checks(run: Run) -> Iterator[str]:
     """Yield what the project's checks say of the commit."""
     started = run.started
+    if not started.checks and not started.seeks_checks:
+        yield "checks were not looked for: the workflow runs none"
+        return
     if not started.checks:
         yield "no checks were found: nothing ran"
         return

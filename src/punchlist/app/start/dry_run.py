@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.checks import LocalCheckRunner
+from punchlist.adapters.checks.runner import LocalCheckRunner
 from punchlist.adapters.store.memory import MemoryStore
 from punchlist.app.session import Session
 from punchlist.app.start import wiring

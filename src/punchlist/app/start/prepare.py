@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.checks import FoundChecks, find_project_checks
 from punchlist.adapters.git.checkout_files import check_folder
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
@@ -20,7 +19,6 @@ from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings, survey_code
 from punchlist.app.start.chosen_workflow import choose_workflow
-from punchlist.app.start.environment import add_lacking, find_place
 from punchlist.app.start.findings_files import move_issues
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.results import check_keep_settings
@@ -35,12 +33,13 @@ from punchlist.app.start.role_assignment import (
 from punchlist.app.start.story import make_story
 from punchlist.app.start.tracker import check_tracker_settings
 from punchlist.errors import SettingsError, UsageError
-from punchlist.model.checks.check import Check
+from punchlist.model.checks.check import Check, FoundChecks
 from punchlist.model.checks.check_files import find_check_files
 from punchlist.model.checks.protected import Protected, matches_any, protect_files
 from punchlist.model.patch.change import Change
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, load_settings
+from punchlist.workflow.language import Workflow, list_steps
 
 _NOT_ALLOWED = "it is not allowed yet (`punchlist allow`)"
 _SETTINGS_CHECKS = (
@@ -61,17 +60,20 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     files = [await move(each) for each in request.findings]
     settings = loaded.settings
     check_settings(loaded)
-    found = await find_checks(workshop, scope.base, loaded, head=scope.head, given=request.checks)
+    how = choose_workflow(request, loaded)
+    seeks = runs_checks(how.workflow) or bool(how.crew)
+    told = replace(
+        loaded, settings=replace(settings, detect_checks=settings.detect_checks and seeks)
+    )
+    found = await find_checks(workshop, scope.base, told, head=scope.head, given=request.checks)
     checks = await name_check_files(found.checks, workshop, scope.base)
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
     notes += [f"{REPOSITORY_FILE} was not used, except [review]: {_NOT_ALLOWED}"] if text else []
     gate = await load_gate(workshop, scope, session.flags)
     notes += gate.notes
-    if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
-        notes.append(skipped)
+    notes += await _note_hooks(how.workflow, workshop)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
-    how = choose_workflow(request, loaded)
     kit = Kit(checkout=workshop.checkout.root, tracked=workshop.tracked_environments)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
     allows = _find_consent(request, allowance)
@@ -86,6 +88,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         judges=tuple(tools) if request.issue_ids else (),
         documents=_name_documents(tuple(files)),
         checks=checks,
+        seeks_checks=seeks,
         checks_allowed=find_permission(request, checks, allowance, loaded),
         notes=tuple(notes),
         force=request.force,
@@ -180,7 +183,7 @@ async def load_trusted(
 
 
 async def repository_settings(workshop: Workshop, commit: str) -> str | None:
-    raw = await workshop.checkout.read_file(commit, REPOSITORY_FILE)
+    raw = await workshop.read_file(commit, REPOSITORY_FILE)
     try:
         return None if raw is None else raw.decode()
     except UnicodeDecodeError as error:
@@ -203,8 +206,13 @@ async def find_checks(
     configured = given or settings.build_checks(loaded.origins.get("checks", ""))
     if configured or not settings.detect_checks:
         return FoundChecks(configured)
+    # Imported here, like all that is only for checks: reviews look for none.
+    from punchlist.adapters.checks.project_files.find import find_project_checks
+    from punchlist.app.start.environment import add_lacking, find_place
+
     place = await find_place(workshop, filter(None, (head, commit)))
     async with WorkTrees(workshop).open_tree(commit) as tree:
+        tree.untouched = True
         found = await find_project_checks(tree, place, gates=settings.detect_gates)
     return FoundChecks(await add_lacking(workshop, commit, found.checks), found.left_out)
 
@@ -216,10 +224,18 @@ async def name_check_files(
     listing = await workshop.list_tree(commit) if checks else {}
 
     async def read(path: str) -> str:
-        return (await workshop.checkout.read_file(commit, path) or b"").decode(errors="replace")
+        return (await workshop.read_file(commit, path) or b"").decode(errors="replace")
 
     named = [await find_check_files(check, listing.keys(), read) for check in checks]
     return tuple(replace(check, files=files) for check, files in zip(checks, named, strict=True))
+
+
+async def _note_hooks(workflow: Workflow, workshop: Workshop) -> list[str]:
+    """Return a note on the user's hooks, if the workflow commits and they are not run."""
+    if not any(do.verb == "commit" for do in list_steps(workflow)):
+        return []
+    skipped = await Hooks(workshop, WorkTrees(workshop)).explain_skipped()
+    return [skipped] if skipped else []
 
 
 async def _note_check_files(

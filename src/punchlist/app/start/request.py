@@ -60,6 +60,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     documents: dict[str, str] = {}
     """Name -> path of each file with findings."""
     checks: tuple[Check, ...] = ()
+    seeks_checks: bool = True
     checks_allowed: bool | None = None
     notes: tuple[str, ...] = ()
     force: bool = False
@@ -102,6 +103,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             reviewers=self.reviewers,
             documents=tuple(self.documents),
             checks=self.checks,
+            seeks_checks=self.seeks_checks,
             checks_allowed=bool(self.checks_allowed),
             version=__version__,
             crew=self.crew,

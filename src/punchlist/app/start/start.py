@@ -22,7 +22,7 @@ from punchlist.ports.store import Ledgers
 
 async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     """Start a run and drive it to its end, a question or a limit."""
-    workshop, repository = await session.workshop(), session.repository
+    workshop, repository = await session.workshop(fresh=False), session.repository
     agents = dict.fromkeys(name for players in ready.crew.values() for name in players)
     if agents:
         from punchlist.adapters.agents.detect import check_installed

@@ -1,9 +1,10 @@
 """Connect the adapters to the ports of a run."""
 
 import time
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from punchlist.adapters.analyzers.registry import (
     build_analyzers,
@@ -13,8 +14,6 @@ from punchlist.adapters.analyzers.registry import (
     undeclared_analyzers,
 )
 from punchlist.adapters.analyzers.tool import Kit
-from punchlist.adapters.checks import LocalCheckRunner
-from punchlist.adapters.compare import Comparison
 from punchlist.adapters.fixers import EditFixer
 from punchlist.adapters.git.repository import GitRepository
 from punchlist.adapters.git.workshop import Workshop
@@ -30,6 +29,8 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Agent
 from punchlist.ports.analyzer import Analyzer
 from punchlist.ports.artifacts import Cache
+from punchlist.ports.checks import CheckRunner
+from punchlist.ports.compare import Comparer
 from punchlist.ports.world import World
 from punchlist.settings import (
     LoadedSettings,
@@ -38,6 +39,8 @@ from punchlist.settings import (
     load_settings,
     restore_values,
 )
+
+T = TypeVar("T")
 
 
 def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
@@ -77,7 +80,9 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         unreviewed=settings.analyzers.unreviewed,
         documents=_open_documents(run, started, files.folder),
         fixers={"edits": EditFixer(suppressions)},
-        checks=LocalCheckRunner(checkout, hidden=hidden, protected=protected, wishes=wishes),
+        checks=_make_later(
+            lambda: _make_runner(checkout, hidden=hidden, protected=protected, wishes=wishes)
+        ),
         tracker=make_tracker(loaded, workshop),
         artifacts=artifacts,
         results=make_results(settings.keep),
@@ -91,10 +96,42 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         forget_answer=agents.forget_answer,
         subscribe=agents.notices.subscribe,
         collect_cut_calls=agents.spending.collect_cut,
-        comparer=Comparison(
-            checkout, checks=started.checks, hidden=hidden, protected=protected, wishes=wishes
+        comparer=_make_later(
+            lambda: _make_comparer(
+                checkout, checks=started.checks, hidden=hidden, protected=protected, wishes=wishes
+            )
         ),
     )
+
+
+class _Later:
+    """Stands for an adapter that is imported and made when it is first used."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
+
+    @cached_property
+    def _made(self) -> Any:
+        return self._make()
+
+
+def _make_later(make: Callable[[], T]) -> T:
+    return cast("T", _Later(make))
+
+
+def _make_runner(checkout: Path, **chosen: Any) -> CheckRunner:
+    from punchlist.adapters.checks.runner import LocalCheckRunner
+
+    return LocalCheckRunner(checkout, **chosen)
+
+
+def _make_comparer(checkout: Path, **chosen: Any) -> Comparer:
+    from punchlist.adapters.compare import Comparison
+
+    return Comparison(checkout, **chosen)
 
 
 def _load_settings(started: Started, flags: Mapping[str, str]) -> LoadedSettings:
@@ -119,7 +156,7 @@ def _make_kit(
         checkout=workshop.checkout.root,
         tracked=workshop.tracked_environments,
         configurations={each.analyzer: each for each in started.configurations},
-        read_base=partial(workshop.checkout.read_file, started.change.base),
+        read_base=partial(workshop.read_file, started.change.base),
         wishes=wishes,
         private=hidden,
     )

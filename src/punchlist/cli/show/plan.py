@@ -101,6 +101,7 @@ def _make_rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[
         yield "Agents", f"{role}: {', then '.join(names)}"
     yield from (("Findings", shorten_path(path)) for path in ready.documents.values())
     none = "none were found: fixes would be unverified"
+    none = none if ready.seeks_checks else "not looked for: the workflow runs none"
     yield "Checks", _ALLOWED[ready.checks_allowed] if ready.checks else none
     yield from (("", format_check(check)) for check in ready.checks)
     yield "Workflow", f"{ready.workflow.name}: {one_line(ready.workflow.about)}"

@@ -47,6 +47,13 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.kind in (CheckKind.GATE, CheckKind.DOCTEST)
 
 
+class FoundChecks(Struct, frozen=True):
+    """Checks in the order in which they run, and notes on what was left out."""
+
+    checks: tuple[Check, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
 class TestOutcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"

@@ -17,6 +17,7 @@ agents that judge it.
 """
 
 
+_WILDCARD = re.compile(r"(\*\*/?|\*|\?)")
 _WILDCARDS = {"**": ".*", "**/": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -68,7 +69,30 @@ def protect_files(
 
 
 def matches_any(path: str, patterns: tuple[str, ...]) -> bool:
-    return bool(patterns) and _compile_patterns(patterns).search(path) is not None
+    if not patterns:
+        return False
+    names, rooted, wild = _split_patterns(patterns)
+    if path in rooted or path in names:
+        return True
+    start = path.find("/")
+    while start >= 0:
+        if path[start + 1 :] in names:
+            return True
+        start = path.find("/", start + 1)
+    return bool(wild) and _compile_patterns(wild).search(path) is not None
+
+
+@lru_cache(maxsize=32)
+def _split_patterns(
+    patterns: tuple[str, ...],
+) -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
+    """Return the names without wildcards that fit in any folder, those that fit at the root only,
+    and the patterns with wildcards: a set of names is made in less time than a regular expression.
+    """
+    plain = [pattern for pattern in patterns if not _WILDCARD.search(pattern)]
+    rooted = frozenset(pattern.strip("/") for pattern in plain if pattern.startswith("/"))
+    names = frozenset(pattern.strip("/") for pattern in plain if not pattern.startswith("/"))
+    return names, rooted, tuple(filter(_WILDCARD.search, patterns))
 
 
 @lru_cache(maxsize=32)
@@ -78,5 +102,5 @@ def _compile_patterns(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 def _translate_pattern(pattern: str) -> str:
     start = r"\A" if pattern.startswith("/") else r"(?:\A|/)"
-    parts = re.split(r"(\*\*/?|\*|\?)", pattern.strip("/"))
+    parts = _WILDCARD.split(pattern.strip("/"))
     return start + "".join(_WILDCARDS.get(part) or re.escape(part) for part in parts) + r"\Z"

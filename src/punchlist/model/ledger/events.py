@@ -103,6 +103,8 @@ class Started(Event, frozen=True, kw_only=True):
     """Of the baseline that the base has: the findings of the files under review."""
     gone: tuple[str, ...] = ()
     """Paths in it that the commit under review does not have: their code may have moved."""
+    seeks_checks: bool = True
+    """Whether the project's checks were looked for. A workflow that runs none does not look."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
     async with world.trees.open_tree(task.commit, pristine=pristine) as tree:
         paths = select_files(world.change, run, tree)
         analysis = await reviewer.analyze(tree, paths)
+        tree.untouched = analysis.confined
     reported = WithCaused(analysis.findings)
     if task.reviewer in world.analyzers:
         reported = await find_caused(reviewer, analysis, paths, run, world)

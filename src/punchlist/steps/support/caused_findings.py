@@ -63,6 +63,7 @@ async def _match_base(
             names = (change.renamed.get(path, path) for path in paths)
             before = [path for path in names if path in there]
         old = await analyzer.analyze(tree, before)
+        tree.untouched = old.confined
     renames = {old_path: new_path for new_path, old_path in change.renamed.items()}
     return match_findings((*old.findings, *old.beyond), found, renames)
 

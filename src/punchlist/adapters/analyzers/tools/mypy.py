@@ -1,7 +1,6 @@
 """Mypy: types of a Python project."""
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from configparser import RawConfigParser
 from io import StringIO
@@ -41,6 +40,16 @@ _DANGEROUS = frozenset(
     "python_executable junit_xml quickstart_file cache_dir timing_stats line_checking_stats"
     " mypyc_annotation_file num_workers shadow_file".split()
 )
+
+
+def _split_arguments(args: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the configuration file that the arguments name, or '', and the other arguments."""
+    from argparse import ArgumentParser
+
+    options = ArgumentParser(add_help=False, allow_abbrev=True, exit_on_error=False)
+    options.add_argument("--config-file", default="")
+    known, rest = options.parse_known_args(list(args))
+    return known.config_file, rest
 
 
 class MypyEntry(Struct, frozen=True):
@@ -174,10 +183,7 @@ class Mypy(TypeChecker):
 
     def __init__(self, args: Sequence[str] = (), *, asked: bool = False) -> None:
         """`--config-file` in the arguments is taken for ours."""
-        options = ArgumentParser(add_help=False, allow_abbrev=True, exit_on_error=False)
-        options.add_argument("--config-file", default="")
-        known, rest = options.parse_known_args(list(args))
-        self._named: str = known.config_file
+        self._named, rest = _split_arguments(args) if args else ("", [])
         super().__init__(rest, asked=asked)
 
     async def follow_command(self, survey: "Survey") -> list[str]:

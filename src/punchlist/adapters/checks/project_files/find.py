@@ -39,7 +39,7 @@ from punchlist.adapters.checks.project_files.tox_files import read_tox
 from punchlist.adapters.checks.test_runners import EXAMPLE
 from punchlist.adapters.environments.find_pythons import ProjectPlace
 from punchlist.adapters.process.run import which
-from punchlist.model.checks.check import Check, CheckKind
+from punchlist.model.checks.check import Check, CheckKind, FoundChecks
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.tree import Tree
 
@@ -59,13 +59,6 @@ _INSTALLERS = frozenset(
 )
 _FROM = ("tox", "nox", "pyproject", "hatch", "setup")
 """How the origins of commands begin that are all named; of other files, only known tools are."""
-
-
-class FoundChecks(Struct, frozen=True):
-    """Checks in the order in which they run, and notes on what was left out."""
-
-    checks: tuple[Check, ...] = ()
-    left_out: tuple[str, ...] = ()
 
 
 class _Commands(Struct, frozen=True):
