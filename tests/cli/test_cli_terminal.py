@@ -9,13 +9,14 @@ import sys
 import time
 from contextlib import suppress
 from io import StringIO
+from itertools import chain, repeat
 
 import pytest
 from rich.console import Console
 
 import fresh_clone
 from made import made_run
-from punchlist.cli.show.progress import LiveBoard
+from punchlist.cli.show.progress import SILENCE, LineView, LiveBoard
 from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.steps.verb import Action, NoOptions
 
@@ -246,3 +247,45 @@ def test_the_board_never_wraps_and_forgets_what_ended():
         made_run(id="r"),
     )
     assert "reviewer" not in drawn(board, 200)
+
+
+def test_a_log_says_what_runs_after_a_silence_and_again_after_the_next(capsys):
+    now = 100.0
+    view = LineView(lambda: now)
+    view.handle_start("1", Action("look", NoOptions(), "ruff reviews"))
+    now += SILENCE - 1
+    assert view.break_silence() == 1
+    assert capsys.readouterr().err == ""
+    view.handle_start("2", Action("measure", NoOptions(), "pytest on the base"))
+    for clock, ran in (("15s", "15s"), ("30s", "30s")):
+        now += 1 if clock == "15s" else SILENCE
+        assert view.break_silence() == SILENCE
+        said = capsys.readouterr().err
+        assert said.startswith(
+            f"[  {clock}] running     ruff reviews ({ran}), pytest on the base ("
+        )
+    view.handle_event(
+        Entry(run="r", seq=2, at=0, place="1", key="look", event=Interrupted(reason="enough")),
+        made_run(id="r"),
+    )
+    capsys.readouterr()
+    now += SILENCE
+    view.break_silence()
+    assert "ruff" not in capsys.readouterr().err
+
+
+def test_what_was_reported_puts_the_next_line_off(capsys):
+    now = 100.0
+    view = LineView(lambda: now)
+    now += SILENCE - 1
+    view.say("something")
+    now += SILENCE - 1
+    assert view.break_silence() == 1
+    assert capsys.readouterr().err == "[  14s] something\n"
+
+
+def test_the_silence_is_broken_while_the_run_goes_on(capsys):
+    times = chain([100], repeat(100 + SILENCE))
+    with LineView(lambda: next(times)).watch_silence() as view:
+        view.handle_start("1", Action("look", NoOptions(), "ruff reviews"))
+    assert "] running     " in capsys.readouterr().err

@@ -83,6 +83,32 @@ def test_a_failure_on_the_base_is_not_remembered(bench):
     assert not again.landing.landed, "the test passes now, so the fix that breaks it is to blame"
 
 
+def test_of_a_red_base_only_the_tests_that_failed_are_run_again(bench):
+    bench.judge = Moody(1, 2, 3, alone=FAILED)
+    first = bench.run().checks.baselines["tests"]
+    bench.judge = Moody(1, 2, 3, alone=FAILED)
+    again = bench.run().checks.baselines["tests"]
+    assert bench.judge.limits[0] == ("moody",)
+    assert again.cached
+    assert again.usage.checks == 1
+    assert (again.passed, again.failed, again.judges) == (first.passed, 1, first.judges)
+
+
+def test_a_red_base_whose_failing_tests_cannot_be_run_again_is_measured_anew(bench):
+    class Stuck(Moody):
+        async def run(self, check, tree, *, only=()):
+            seen = await super().run(check, tree, only=only)
+            return replace(seen, trouble="it hangs") if only and len(self.limits) == 1 else seen
+
+    bench.judge = Moody(1, 2, 3, alone=FAILED)
+    bench.run()
+    bench.judge = Stuck(2, 3, 4, alone=FAILED)
+    again = bench.run().checks.baselines["tests"]
+    assert bench.judge.limits[:2] == [("moody",), ()]
+    assert not again.cached
+    assert again.failed == 1
+
+
 class NonePasses(Judge):
     """A judge none of whose tests pass: they fail, are skipped, or cannot be imported."""
 

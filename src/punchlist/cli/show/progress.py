@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from punchlist.cli.options import OutputMode
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from punchlist.steps import Action
 
 _REFRESHES = 4
+SILENCE = 15.0
+"""Seconds without a line in a log after which one says what runs."""
 COLOURS = {
     Status.OPEN: "yellow",
     Status.CLAIMED: "cyan",
@@ -49,16 +52,55 @@ class ProgressView:
 
 
 class LineView(ProgressView):
-    def __init__(self) -> None:
-        self._began = time.monotonic()
+    """Plain lines, for logs. While nothing is reported, a line after SILENCE says what runs.
+
+    A thread prints that one, so every change replaces a whole value.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = self._spoke = clock()
+        self._running: dict[tuple[str, str], tuple[str, float]] = {}
+
+    def handle_start(self, place: str, action: "Action") -> None:
+        about = one_line(action.about or action.key)
+        self._running = {**self._running, (place, action.key): (about, self._clock())}
 
     def handle_event(self, entry: ev.Entry, run: Run) -> None:
+        done = (entry.place, entry.key)
+        self._running = {key: self._running[key] for key in self._running if key != done}
         if line := _format_event(entry, run):
             self.say(line[0])
 
     def say(self, text: str) -> None:
-        clock = words.clock(time.monotonic() - self._began)
+        self._spoke = self._clock()
+        clock = words.clock(self._spoke - self._began)
         print(f"[{clock:>5}] {text}", file=sys.stderr, flush=True)
+
+    def break_silence(self) -> float:
+        """Say what runs if nothing was said for long; return the seconds until that is due."""
+        now, running = self._clock(), self._running.values()
+        if now - self._spoke >= SILENCE:
+            each = [f"{about} ({words.clock(now - since)})" for about, since in running]
+            self.say(f"{'running':<11} {', '.join(each) or 'between two steps'}")
+        return SILENCE - (self._clock() - self._spoke)
+
+    @contextmanager
+    def watch_silence(self) -> Iterator["LineView"]:
+        """Break the silence from a thread: it also speaks while a step keeps this one busy."""
+        over = Event()
+
+        def wait() -> None:
+            while not over.wait(max(self.break_silence(), 0)):
+                pass
+
+        thread = Thread(target=wait, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            over.set()
+            thread.join()
 
 
 class EventView(ProgressView):
@@ -178,7 +220,11 @@ def open_view(output: OutputMode) -> Iterator[ProgressView]:
     if output.events:
         yield EventView()
     elif not live:
-        yield ProgressView() if output.quiet or output.json else LineView()
+        if output.quiet or output.json:
+            yield ProgressView()
+        else:
+            with LineView().watch_silence() as view:
+                yield view
     else:
         yield from _open_board()
 

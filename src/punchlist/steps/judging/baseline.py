@@ -46,14 +46,10 @@ class Measurement(Struct, frozen=True, kw_only=True):
 async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     check = task.check
     key = await baseline_key(check, world)
-    kept = world.cache.get(key)
     began = world.clock()
-    if kept:
-        known = msgspec.json.decode(kept, type=Measurement)
-    else:
-        known = await _measure_lines(check, await measure_check(check, world), world)
-    # A failure may be temporary; in the cache it would excuse every fix that breaks that test.
-    if not kept and not known.unusable and known.result.green:
+    kept = await _load_kept(check, key, world)
+    known = kept or await _measure_lines(check, await measure_check(check, world), world)
+    if not kept and not known.unusable and not known.result.unloaded:
         world.cache.put(key, msgspec.json.encode(known))
     known = _require_passed_test(check, known)
     tests, unloaded = known.result.tests, known.result.unloaded
@@ -81,8 +77,33 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
             _artifact_name(check): sha256(result).hexdigest(),
             lines_artifact(check.name): sha256(lines).hexdigest(),
         },
-        usage=Usage() if kept else Usage(seconds=world.clock() - began, checks=known.runs),
+        usage=Usage(seconds=world.clock() - began, checks=_count_runs(known, kept)),
     )
+
+
+async def _load_kept(check: Check, key: str, world: World) -> Measurement | None:
+    """Return the measurement in the cache if it still holds. A failure may have been temporary, and
+    would then excuse every fix that breaks that test: the tests that failed are run again, and if
+    one does not fail now, all is measured anew.
+    """
+    found = world.cache.get(key)
+    if not found:
+        return None
+    known = msgspec.json.decode(found, type=Measurement)
+    failing = failed_tests(known.result)
+    if failing:
+        async with world.trees.open_tree(
+            world.change.head, pristine=check_view(check, world)
+        ) as tree:
+            again = await world.checks.run(check, tree, only=sorted(failing))
+        if again.trouble or not failing <= failed_tests(again):
+            return None
+    return known
+
+
+def _count_runs(known: Measurement, kept: Measurement | None) -> int:
+    """Return how often the check was run for its baseline."""
+    return known.runs if kept is None else int(bool(failed_tests(kept.result)))
 
 
 async def baseline_key(check: Check, world: World) -> str:
