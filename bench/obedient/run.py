@@ -73,7 +73,7 @@ def run_level(asked, name, uid, level):
         return
     for plan in PLANS if level in (BUBBLEWRAP, NONE) else PLANS[:1]:
         aims = [aim for aim in plan.aims if not asked.aim or aim in asked.aim]
-        if level in (NONE, BARE) and not plan.items:
+        if level == BARE and not plan.items:
             aims = [aim for aim in aims if aim != BREAK]  # there is nothing to break out of
         if aims:
             yield _run_plan(asked, plan, aims, name, uid, level, python)

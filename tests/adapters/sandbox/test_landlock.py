@@ -53,7 +53,7 @@ def test_what_is_not_held_is_said_for_each_kind_of_child(kind):
         }.items()
     }
     said = {name: " ".join(words) for name, words in lists.items()}
-    assert all("no bubblewrap but Landlock" in words for words in said.values())
+    assert all("Landlock instead of bubblewrap" in words for words in said.values())
     assert "modes and times" not in said["all"]
     assert "shared memory" not in said["all"]
     assert ("modes and times" in said["early"]) == (kind is not ChildKind.ANALYZER)
@@ -133,7 +133,7 @@ def test_a_sandbox_that_is_required_is_not_one_of_landlock(landlocked, tmp_path)
         ChildKind.CHECK, "open('ran', 'w')", tmp_path, writable=(tmp_path,), required=True
     )
     assert ran.trouble.startswith("not started, a complete sandbox is required")
-    assert "no bubblewrap but Landlock" in ran.trouble
+    assert "Landlock instead of bubblewrap" in ran.trouble
     assert not (tmp_path / "ran").exists()
 
 
@@ -242,7 +242,7 @@ def test_doctor_says_for_each_child_what_does_not_hold(repo, tmp_path):
     assert [len(rows[kind]["lacks"]) for kind in ("analyzer", "agent", "check")] == [1, 2, 2]
     told = use_command_line(repo, tmp_path, "doctor", "--security").stdout
     assert (
-        "but     no bubblewrap but Landlock: names of files and processes outside can be seen"
+        "but     Landlock instead of bubblewrap: names of files and processes outside can be seen"
         in told
     )
     assert "as open as the tree (check, hook, agent, reproducer, setup)" in told
@@ -255,9 +255,9 @@ def test_a_run_says_in_ledger_and_summary_that_landlock_was_all_there_was(repo, 
     flags = ("review", "--all", "--set", "analyzers.enabled=ruff")
     done = use_command_line(repo, tmp_path, *flags)
     assert "F401" in done.stdout + done.stderr
-    assert "analyzer: no bubblewrap but Landlock" in done.stdout + done.stderr
+    assert "analyzer: Landlock instead of bubblewrap" in done.stdout + done.stderr
     lines = use_command_line(repo, tmp_path, *flags, "--events").stdout.splitlines()
     (reviewed,) = [event for event in map(json.loads, lines) if "reviewed" in str(event)]
     assert reviewed["event"]["weaknesses"] == [
-        "analyzer: no bubblewrap but Landlock: names of files and processes outside can be seen"
+        "analyzer: Landlock instead of bubblewrap: names of files and processes outside can be seen"
     ]

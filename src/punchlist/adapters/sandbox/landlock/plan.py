@@ -60,7 +60,7 @@ def list_weaknesses(found: LandlockSupport, kind: ChildKind) -> tuple[str, ...]:
     it does.
     """
     words = {
-        "no bubblewrap but Landlock: names of files and processes outside can be seen": True,
+        "Landlock instead of bubblewrap: names of files and processes outside can be seen": True,
         "modes and times of your files can be changed": not (
             found.mounts or _is_still(found, kind)
         ),
