@@ -18,6 +18,7 @@ from processes import pytest_addoption, pytest_runtestloop
 
 __all__ = ["pytest_addoption", "pytest_runtestloop"]
 
+ALL_RULES = "PUNCHLIST_ANALYZERS__RULES"
 GUARDIAN = "sh -c \ntrap '' HUP INT TERM"
 
 
@@ -97,6 +98,8 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         "HOME": str(home),
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_CONFIG_NOSYSTEM": "1",
+        # Fixes of style are safe and many, which tests of fixing need; users have to ask for them.
+        ALL_RULES: "all",
         **identity,
     }.items():
         monkeypatch.setenv(name, value)

@@ -125,3 +125,12 @@ def test_fixes_that_the_code_lacks_fail_the_check_only_if_they_are_severe_enough
     assert checked.returncode == 8, checked.stderr
     lenient = type_in(*only, "--check", "--force", "--fail-on", "major")
     assert lenient.returncode == 0
+
+
+def test_style_counts_only_if_it_is_asked_for(type_in, flawed):
+    flawed.commit({"app.py": 'import os\n\n\ndef label(price):\n    return "{}".format(price)\n'})
+    del type_in.env["PUNCHLIST_ANALYZERS__RULES"]
+    assert review(type_in, "--all", "app.py")[1] == [("app.py", "F401")]
+    assert review(type_in, "--all", "app.py", "--select", "UP0*")[1] == [("app.py", "UP032")]
+    every = review(type_in, "--all", "app.py", "--set", "analyzers.rules=all")[1]
+    assert every == [("app.py", "F401"), ("app.py", "UP032")]

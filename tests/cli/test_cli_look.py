@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from io import StringIO
 
 import pytest
@@ -163,3 +164,29 @@ def test_a_setting_without_a_value_says_so(done):
 def test_no_color_and_width_are_honoured(done):
     assert max(map(len, done("status", COLUMNS="200").stdout.splitlines())) <= 200
     assert "\x1b" not in done("status", NO_COLOR="1").stdout
+
+
+@pytest.mark.parametrize("made", [True, False], ids=["without commits", "outside"])
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        (["doctor", "--settings"], 0),
+        (["list"], 0),
+        (["workflows"], 0),
+        (["show", "last"], 2),
+        (["report", "last"], 2),
+        (["audit", "last"], 2),
+        (["status"], 2),
+    ],
+)
+def test_commands_that_only_look_work_without_commits_and_outside(
+    make_punchlist, tmp_path, typed, code, made
+):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    if made:
+        subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    ran = make_punchlist(folder)(*typed)
+    assert ran.returncode == code, ran.stderr
+    assert "no commits" not in ran.stderr
+    assert "not a git repository" not in ran.stderr

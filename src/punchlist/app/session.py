@@ -47,8 +47,10 @@ class Session:
         repository: bool | None = True,
         readonly: bool = False,
     ) -> "Session":
-        """`readonly` works where nothing can be written. `repository` None: if there is one."""
-        checkout = await _find_checkout(start, repository)
+        """`readonly` works where nothing can be written, and in a repository without commits.
+        `repository` None: if there is one.
+        """
+        checkout = await _find_checkout(start, repository, unborn=readonly)
         load_settings(None, flags or {})  # raises on a mistake before anything is touched
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
@@ -127,11 +129,11 @@ class Session:
         return await Workshop.open(checkout, self.home)
 
 
-async def _find_checkout(start: Path, needed: bool | None) -> Checkout | None:  # noqa: FBT001 - None: if there is one
+async def _find_checkout(start: Path, needed: bool | None, *, unborn: bool) -> Checkout | None:  # noqa: FBT001 - None: if there is one
     if needed is False:
         return None
     try:
-        return await Checkout.find(start)
+        return await Checkout.find(start, unborn=unborn)
     except RepositoryError:
         if needed:
             raise

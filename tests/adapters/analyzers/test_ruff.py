@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
-from punchlist.adapters.analyzers.tools.ruff import CELL_FIX, Ruff, parse
-from punchlist.adapters.analyzers.tools.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, rank_rule
+from punchlist.adapters.analyzers.tools.ruff import CELL_FIX, Ruff, RuffRules, parse
+from punchlist.adapters.analyzers.tools.ruff_rules import (
+    ALL_IGNORE,
+    ALL_SELECT,
+    CORRECTNESS_IGNORE,
+    CORRECTNESS_SELECT,
+    rank_rule,
+)
 from punchlist.intake.source_files import LOST_FIX, Sources
 from punchlist.model.finding.finding import Safety
 from punchlist.model.finding.severity import Severity
@@ -20,8 +26,9 @@ from punchlist.model.patch.text_positions import Positions
 RUFF = str(Path(sys.executable).parent / "ruff")
 
 
-def looked(tree, paths=None, **options):
-    return asyncio.run(CommandAnalyzer(Ruff(**options), Kit()).analyze(tree, paths))
+def looked(tree, paths=None, **rules):
+    ruff = Ruff(RuffRules(**rules))
+    return asyncio.run(CommandAnalyzer(ruff, Kit()).analyze(tree, paths))
 
 
 def test_a_finding_has_its_rule_place_weight_url_and_fix(grown):
@@ -96,9 +103,44 @@ def test_settings_of_folders_above_the_tree_are_not_the_projects(grown, tmp_path
 )  # fmt: skip
 def test_nothing_newer_than_the_oldest_supported_python_is_asked_for(grown, name, content):
     code = "from typing import Optional\n\n\ndef f(x: Optional[int]) -> None:\n    return None\n"
-    rules = {f.rule for f in looked(grown({"a.py": code})).findings}
+    rules = {f.rule for f in looked(grown({"a.py": code}), kind="all").findings}
     assert "UP045" in rules
-    assert "UP045" not in {f.rule for f in looked(grown({"a.py": code, name: content})).findings}
+    older = looked(grown({"a.py": code, name: content}), kind="all").findings
+    assert "UP045" not in {f.rule for f in older}
+
+
+STYLED = 'import os\nimport sys\n\nx = "{}".format(1)\nif x == None:\n    print(f"a")\n'
+
+
+def test_style_is_raised_only_if_it_is_asked_for(grown):
+    tree = grown({"a.py": STYLED})
+    assert {f.rule for f in looked(tree).findings} == {"F401", "E711"}
+    assert "UP032" in {f.rule for f in looked(tree, kind="all").findings}
+    assert {f.rule for f in looked(tree, also=("UP032",)).findings} == {"F401", "E711", "UP032"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "rules"),
+    [
+        (".flake8", "[flake8]\nignore = E711, W503,\n    ZZ9\n", {"F401"}),
+        ("setup.cfg", "[flake8]\nextend_ignore = F4\n", {"E711"}),
+        ("tox.ini", "[flake8]\nper-file-ignores =\n    a.py: F401,E7\n    b.py: E711\n", set()),
+        (".flake8", "[flake8]\nper-file-ignores = lib/*:F401\n", {"F401", "E711"}),
+        (".flake8", "no settings", {"F401", "E711"}),
+        ("setup.cfg", "[metadata]\nname = x\n", {"F401", "E711"}),
+    ],
+)
+def test_what_a_project_switched_off_for_flake8_is_respected(grown, name, content, rules):
+    tree = grown({"a.py": STYLED, name: content})
+    analysis = looked(tree)
+    assert (analysis.failed, {f.rule for f in analysis.findings}) == ("", rules)
+
+
+def test_pylints_warnings_are_left_to_a_project_with_settings_for_it(grown):
+    code = "def f(x):\n    return x in [1, float('nan')] or x == float('nan')\n"
+    assert "PLW0177" in {f.rule for f in looked(grown({"a.py": code})).findings}
+    own = grown({"a.py": code, ".pylintrc": "[MAIN]\n"})
+    assert "PLW0177" not in {f.rule for f in looked(own).findings}
 
 
 def test_odd_names_are_looked_at_and_named_as_git_has_them(grown):
@@ -244,16 +286,12 @@ def test_a_rules_meaning_is_that_of_its_own_group():
     assert rank_rule("XYZ999")[0] is Severity.MINOR
 
 
-def test_every_default_rule_exists():
+@pytest.mark.parametrize(
+    ("select", "ignore"), [(ALL_SELECT, ALL_IGNORE), (CORRECTNESS_SELECT, CORRECTNESS_IGNORE)]
+)
+def test_every_default_rule_exists(select, ignore):
     """A rule that a new version of ruff renamed would make every run fail."""
-    command = [
-        RUFF,
-        "check",
-        "--isolated",
-        f"--select={DEFAULT_SELECT}",
-        f"--ignore={DEFAULT_IGNORE}",
-        "-",
-    ]
+    command = [RUFF, "check", "--isolated", f"--select={select}", f"--ignore={ignore}", "-"]
     ran = subprocess.run(command, input=b"", capture_output=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, b"")
 

@@ -13,7 +13,7 @@ from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools import biome, eslint, semgrep, shellcheck
 from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
 from punchlist.adapters.analyzers.tools.bandit import Bandit
-from punchlist.adapters.analyzers.tools.ruff import Ruff
+from punchlist.adapters.analyzers.tools.ruff import Ruff, RuffRules
 from punchlist.intake.source_files import Sources
 from punchlist.ports.analyzer import Analysis
 
@@ -28,9 +28,9 @@ def looked(tool, tree, paths=None):
 @pytest.mark.parametrize(
     ("tool", "content"),
     [
-        (Ruff(["F"]), LATIN),
-        (Ruff(["ALL"]), LATIN),
-        (Ruff(["F"]), "def f(:\n"),
+        (Ruff(RuffRules(select=("F",))), LATIN),
+        (Ruff(RuffRules(select=("ALL",))), LATIN),
+        (Ruff(RuffRules(select=("F",))), "def f(:\n"),
         (Bandit(), "def f(:\n"),
         (Bandit(), "# coding: utf-9\nx = eval(y)\n"),
     ],

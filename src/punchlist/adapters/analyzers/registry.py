@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from punchlist.adapters.analyzers.configuration.survey import CommitFiles, survey_configuration
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
@@ -18,7 +18,8 @@ from punchlist.adapters.analyzers.tools.custom import Custom
 from punchlist.adapters.analyzers.tools.eslint import Eslint
 from punchlist.adapters.analyzers.tools.mypy import Mypy
 from punchlist.adapters.analyzers.tools.pyright import Basedpyright, Pyright
-from punchlist.adapters.analyzers.tools.ruff import Ruff
+from punchlist.adapters.analyzers.tools.ruff import Ruff, RuffRules
+from punchlist.adapters.analyzers.tools.ruff_rules import find_rules
 from punchlist.adapters.analyzers.tools.semgrep import Semgrep
 from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
 from punchlist.adapters.analyzers.tools.ty import Ty
@@ -45,7 +46,10 @@ def _make_asked(tool: type[AnalyzerTool]) -> Make:
 
 
 ANALYZERS: dict[str, Make] = {
-    "ruff": lambda settings, _: Ruff(settings.select, settings.args.get("ruff", ())),
+    "ruff": lambda settings, _: Ruff(
+        RuffRules(settings.rules, settings.select, settings.extend_select),
+        settings.args.get("ruff", ()),
+    ),
     "bandit": lambda settings, _: Bandit(settings.args.get("bandit", ())),
     "ast-grep": lambda settings, kit: _with_rules(
         AstGrep(
@@ -174,6 +178,18 @@ def build_unsuppressed(
         for tool in tools
         if tool.unsuppressed
     }
+
+
+async def add_selected(
+    settings: AnalyzerSettings, patterns: Sequence[str], kit: Kit | None = None
+) -> AnalyzerSettings:
+    """Return the settings with what `review.select` asks of ruff beyond its own selection."""
+    program = _make_builtin("ruff", settings, kit or Kit()).find_program(kit or Kit())
+    if not patterns or not program:
+        return settings
+    named = await find_rules(program, patterns)
+    also = tuple(dict.fromkeys((*settings.extend_select, *named)))
+    return structs.replace(settings, extend_select=also)
 
 
 async def detect_analyzers(

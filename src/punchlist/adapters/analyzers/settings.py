@@ -15,6 +15,12 @@ class AnalyzerSettings(
     enabled: Literal["auto"] | tuple[str, ...] = "auto"
     select: tuple[str, ...] = ()
     """Ruff's rules, instead of the project's own selection."""
+    rules: Literal["correctness", "all"] = "correctness"
+    """Of ruff, where the project does not configure it: `correctness` (bandit adds security), or
+    `all`: style and modernisation as well.
+    """
+    extend_select: tuple[str, ...] = ()
+    """Ruff's rules besides its selection; `review.select` adds to it."""
     args: dict[str, tuple[str, ...]] = {}
     """More arguments for a tool, by its name."""
     semgrep: tuple[str, ...] = ()

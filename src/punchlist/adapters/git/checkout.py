@@ -54,8 +54,10 @@ class Checkout:
     head: str
 
     @classmethod
-    async def find(cls, start: Path) -> "Checkout":
-        """Find the checkout around a folder; raises RepositoryError or UsageError with a hint."""
+    async def find(cls, start: Path, *, unborn: bool = False) -> "Checkout":
+        """Find the checkout around a folder; raises RepositoryError or UsageError with a hint. With
+        `unborn` it may be one without commits: `head` is '' then.
+        """
         await require_git()
         start = start.resolve()
         if not start.is_dir():
@@ -77,7 +79,7 @@ class Checkout:
             *folders, head = lines[len(_FACTS) :]
         else:  # there is no HEAD, or a folder has a line break in its name
             folders = [await git.read_line("rev-parse", folder) for folder in _FOLDERS]
-            head = await _read_head(git, Path(folders[0]))
+            head = await _read_head(git, Path(folders[0]), unborn=unborn)
         root, git_dir, own_dir = folders
         return cls(
             root=Path(root),
@@ -197,7 +199,7 @@ class Checkout:
         return full.relative_to(root).as_posix()
 
 
-async def _read_head(git: Git, root: Path) -> str:
+async def _read_head(git: Git, root: Path, *, unborn: bool) -> str:
     found = await git.run("rev-parse", "--verify", "--quiet", _HEAD)
     if found.ok:
         return found.stdout.decode().strip()
@@ -206,6 +208,8 @@ async def _read_head(git: Git, root: Path) -> str:
             f"{root}: HEAD names a commit that cannot be read: {error_text(found)}",
             hint="look at: git fsck",
         )
+    if unborn:
+        return ""
     raise RepositoryError(
         f"{root}: the repository has no commits yet",
         hint='git add . && git commit -m "first commit", then try again',

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from punchlist.adapters.analyzers.registry import build_analyzers
+from punchlist.adapters.analyzers.registry import add_selected, build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import FoundChecks, find_project_checks
 from punchlist.adapters.git.checkout_files import check_folder
@@ -14,7 +14,7 @@ from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.app.gate.shared_files import load_gate
+from punchlist.app.gate.shared_files import Gate, load_gate
 from punchlist.app.sandboxes import check_sandbox_settings
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
@@ -57,6 +57,8 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
     )
     text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
+    gate = await load_gate(workshop, scope, session.flags)
+    loaded = await _add_selected(loaded, gate)
     move = partial(move_issues, workshop, session.home, head=scope.head)
     files = [await move(each) for each in request.findings]
     settings = loaded.settings
@@ -66,7 +68,6 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
     notes += [f"{REPOSITORY_FILE} was not used, except [review]: {_NOT_ALLOWED}"] if text else []
-    gate = await load_gate(workshop, scope, session.flags)
     notes += gate.notes
     if skipped := await Hooks(workshop, WorkTrees(workshop)).explain_skipped():
         notes.append(skipped)
@@ -111,6 +112,14 @@ def check_settings(loaded: LoadedSettings) -> None:
     """Raise SettingsError if the repository's own file sets what only the user may set."""
     for check in _SETTINGS_CHECKS:
         check(loaded)
+
+
+async def _add_selected(loaded: LoadedSettings, gate: Gate) -> LoadedSettings:
+    """Return the settings with what is selected anywhere added to ruff's rules."""
+    scopes = gate.selections.values()
+    patterns = dict.fromkeys(each for scope in scopes for each in scope.selection.select)
+    analyzers = await add_selected(loaded.settings.analyzers, tuple(patterns))
+    return replace(loaded, settings=replace(loaded.settings, analyzers=analyzers))
 
 
 def _find_consent(request: Request, allowance: Allowance) -> Callable[[str], bool]:

@@ -15,7 +15,7 @@ from punchlist.model.ledger.timeline import pluralize
 @click.command()
 @options.flag("--share", help="Write your own as files below .punchlist/dismissals, to commit.")
 @options.json_option
-@with_session()
+@with_session(readonly=True)
 async def command(session: Session, share: bool, json_: bool) -> None:
     """What is dismissed here: in files of the repository, which hold in every clone, and by you
     alone. `punchlist dismiss` adds to it.

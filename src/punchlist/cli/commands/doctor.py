@@ -37,7 +37,7 @@ def command(show: bool, ask: bool, security: bool, json_: bool, settings: tuple[
         return _show_probes(await examine_setup(session, ask=ask), json=json_)
 
     flags = options.parse_flags({"settings": settings})
-    return run_session(work, flags, repository=_is_repository())
+    return run_session(work, flags, repository=_is_repository(), readonly=True)
 
 
 def _is_repository() -> bool:

@@ -48,7 +48,7 @@ def command(everywhere: bool, limit: int, json_: bool) -> None:
         else:
             say("No run is recorded here yet. `punchlist run` starts one.")
 
-    run_session(look, repository=not everywhere, readonly=True)
+    run_session(look, repository=False if everywhere else None, readonly=True)
 
 
 def _document(line: RunLine) -> dict[str, object]:

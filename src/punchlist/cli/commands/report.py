@@ -22,7 +22,7 @@ from punchlist.cli.terminal import print_bytes, write_file
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to FILE.",
 )
-@with_session(readonly=True)
+@with_session(repository=None, readonly=True)
 async def command(session: Session, run_id: str, form: str, target: Path | None) -> None:
     """A run as Markdown, JSON, SARIF, JUnit or HTML, on stdout or in a file."""
     content = render_run(session, run_id, form)

@@ -69,10 +69,11 @@ class FolderSelection(Struct, frozen=True, omit_defaults=True):
 def names_rule(patterns: Sequence[str], finding: Finding) -> bool:
     """Return whether a pattern names the finding's rule, or its category if it has none."""
     rule = finding.rule or finding.category
-    return any(_names_rule(pattern, finding.source, rule) for pattern in patterns)
+    return any(is_named(pattern, finding.source, rule) for pattern in patterns)
 
 
-def _names_rule(pattern: str, tool: str, rule: str) -> bool:
+def is_named(pattern: str, tool: str, rule: str) -> bool:
+    """Return whether a pattern names a tool's rule."""
     if fnmatchcase(rule, pattern) or fnmatchcase(f"{tool}:{rule}", pattern):
         return True
     named, _, group = pattern.rpartition(":")

@@ -16,8 +16,15 @@ from punchlist.adapters.analyzers.entries import (
     with_unread,
 )
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
+from punchlist.adapters.analyzers.tools.python_linters import find_ignored, find_ignored_by_file
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table, oldest_python
-from punchlist.adapters.analyzers.tools.ruff_rules import DEFAULT_IGNORE, DEFAULT_SELECT, rank_rule
+from punchlist.adapters.analyzers.tools.ruff_rules import (
+    ALL_IGNORE,
+    ALL_SELECT,
+    CORRECTNESS_IGNORE,
+    CORRECTNESS_SELECT,
+    rank_rule,
+)
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources, make_fix
@@ -65,6 +72,14 @@ class RuffEntry(Struct, frozen=True):
     severity: str = ""
 
 
+class RuffRules(Struct, frozen=True):
+    """Which rules ruff is asked for: `kind` only where the project does not configure it."""
+
+    kind: str = "correctness"
+    select: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+
 class Ruff(AnalyzerTool):
     name = "ruff"
     suffixes = (".py", ".pyi", ".pyw", ".ipynb")
@@ -85,8 +100,8 @@ class Ruff(AnalyzerTool):
         " --no-fix --no-fix-only".split()
     )
 
-    def __init__(self, select: Sequence[str] = (), args: Sequence[str] = ()) -> None:
-        self._select = tuple(select)
+    def __init__(self, rules: RuffRules | None = None, args: Sequence[str] = ()) -> None:
+        self._rules = rules or RuffRules()
         super().__init__(args)
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
@@ -96,11 +111,13 @@ class Ruff(AnalyzerTool):
         configured = bool(find_files(tree, "ruff.toml", ".ruff.toml")) or any(
             has_tool_table(tree, path, "ruff") for path in find_files(tree, "pyproject.toml")
         )
-        selected = (f"--select={','.join(self._select)}",) if self._select else ()
+        asked = self._rules
+        selected = (f"--select={','.join(asked.select)}",) if asked.select else ()
+        more = (f"--extend-select={','.join(asked.also)}",) if asked.also else ()
         if configured:
-            return selected
+            return (*selected, *more)
         # Settings of folders above the tree, and of the user, are not the project's.
-        rules = selected or (f"--select={DEFAULT_SELECT}", f"--ignore={DEFAULT_IGNORE}")
+        rules = (*(selected or _choose_rules(tree, asked.kind)), *more)
         oldest = oldest_python(tree)
         if oldest is None:
             return ("--isolated", *rules)
@@ -110,6 +127,17 @@ class Ruff(AnalyzerTool):
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         unread = list_unread(self.name, ran.stderr, _UNREAD, sources)
         return with_unread(parse(ran.stdout, sources), unread)
+
+
+def _choose_rules(tree: Tree, kind: str) -> tuple[str, ...]:
+    """Return the options for a project without settings for ruff; those for flake8 and pylint are
+    respected.
+    """
+    if kind == "all":
+        return (f"--select={ALL_SELECT}", f"--ignore={ALL_IGNORE}")
+    ignored = [CORRECTNESS_IGNORE, *find_ignored(tree)]
+    per_file = [f"--per-file-ignores={each}" for each in find_ignored_by_file(tree)]
+    return (f"--select={CORRECTNESS_SELECT}", f"--ignore={','.join(ignored)}", *per_file)
 
 
 @report_parser("ruff")

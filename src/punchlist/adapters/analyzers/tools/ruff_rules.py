@@ -1,14 +1,32 @@
 """Ruff's rules: the default selection, and each rule's severity and category."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from punchlist.adapters.process.run import run
+from punchlist.model.finding.selection import is_named
 from punchlist.model.finding.severity import Severity
 
-DEFAULT_SELECT = (
+CORRECTNESS_SELECT = (
+    "E711,E712,E721,E722,E9,F,W605,ASYNC,B,EXE001,INT,LOG,NPY,PGH004,PLE,PLW,"
+    "RUF006,RUF008,RUF009,RUF016,RUF200,T10,YTT"
+)
+CORRECTNESS_IGNORE = "B008,B009,B010,B028,B905,F541,PLW0603,PLW2901"
+"""What is asked for where the project does not say it: defects and what is unused, not style.
+Security is bandit's part.
+"""
+
+ALL_SELECT = (
     "E4,E7,E9,F,W605,B,ASYNC,C4,EXE,FLY,FURB,INT,ISC,LOG,NPY,PERF,PGH,PIE,PLE,PLW,PYI,Q004,"
     "RSE,RUF,SIM,T10,TRY203,TRY400,TRY401,UP,YTT"
 )
-"""Real defects and mechanical modernisation, but not layout, naming, docstrings and taste."""
+"""With `rules = "all"`: also mechanical modernisation, but not layout, naming and docstrings."""
 
-DEFAULT_IGNORE = (
+ALL_IGNORE = (
     "E701,E702,E731,E741,B008,ISC001,ISC003,PGH003,PIE790,PLW0603,PLW2901,PYI021,PYI041,PYI053,PYI054,PYI063,"
     "RUF001,RUF002,RUF003,RUF005,RUF012,RUF100,SIM102,SIM105,SIM108,SIM114,SIM117,SIM300,UP015,EXE002"
 )
@@ -44,3 +62,26 @@ def rank_rule(rule: str) -> tuple[Severity, str]:
         if known and (length == len(rule) or not rule[length].isalpha()):
             return known
     return Severity.MINOR, "style"
+
+
+async def find_rules(program: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the rules that patterns of `review.select` name, of those that this ruff
+    has; () if it does not say which it has.
+    """
+    ran = await run([*program, "rule", "--all", "--output-format=json"], cwd=Path("/"), timeout=30)
+    try:
+        known = msgspec.json.decode(ran.stdout, type=list[_KnownRule])
+    except msgspec.DecodeError:
+        return ()
+    usable = (rule.code for rule in known if not rule.preview and "Removed" not in rule.status)
+    return tuple(
+        code for code in usable if code and any(is_named(each, "ruff", code) for each in patterns)
+    )
+
+
+class _KnownRule(Struct, frozen=True):
+    """A rule as `ruff rule --all` has it; older versions say less, and some have no code."""
+
+    code: str | None = None
+    preview: bool = False
+    status: dict[str, Any] = {}
