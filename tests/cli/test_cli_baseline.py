@@ -50,6 +50,8 @@ def test_after_one_command_only_the_new_defect_is_reported_also_to_others(
     expected = [("pkg/old_0.py", "F401")]
     assert report(adopted, "--check") == (1, expected, 5)
     assert report(adopted, "--all", "--check") == (1, expected, 20)
+    results = json.loads(adopted("report", "--format", "sarif").stdout)["runs"][0]["results"]
+    assert sum(bool(each.get("suppressions")) for each in results) == 20
 
     clone = tmp_path / "clone"
     legacy.git("checkout", "--quiet", "main")
@@ -82,7 +84,7 @@ def test_a_change_cannot_add_to_the_baseline_that_judges_it(adopted, legacy):
     ran = adopted("review", "--check", "--all")
     said = " ".join(ran.stdout.split())
     assert ran.returncode == 1
-    assert "pkg/more.py:1 F401" in said
+    assert "pkg/more.py:1:8: F401" in said
     assert "this change alters which findings count, and that is not used for it" in said
 
 
@@ -138,6 +140,9 @@ def test_a_dismissal_is_shared_in_a_file_and_taken_back(adopted, legacy, make_pu
     other.env |= {"PUNCHLIST_HOME": str(tmp_path / "theirs")}
     assert report(other, "--all", "--check")[0] == 0
     assert other("dismissals").stdout.count("shared") == 2
+    legacy.git("rm", "--quiet", "pkg/more.py", cwd=clone)
+    legacy.git("commit", "--quiet", "--message", "gone", cwd=clone)
+    assert other("baseline", "--stale").stdout.count(".punchlist/dismissals/") == 2
     shutil.rmtree(legacy.root / ".punchlist/dismissals")
     legacy.commit(message="taken back")
     assert adopted("dismissals").stdout.count("yours") == 2

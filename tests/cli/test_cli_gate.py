@@ -48,8 +48,11 @@ def test_only_selected_rules_count_of_any_or_of_one_tool(type_in):
 def test_with_nothing_left_that_counts_the_exit_code_is_0_and_it_is_not_called_nothing(type_in):
     ran = type_in("review", "--all", "--ignore", "*", "--check")
     assert ran.returncode == 0
-    assert "nothing was found that counts" in ran.stdout
-    assert "9 findings are left out" in ran.stdout
+    assert "Clean: no problems found (9 left out)." in ran.stdout
+    report = type_in("report", "--format", "md").stdout
+    assert "9 findings are left out, no other here" in report
+    whole = type_in("run", "--all", "--ignore", "*", "--no-checks")
+    assert "clean: nothing was found that counts" in whole.stdout
 
 
 def test_less_severe_findings_are_left_out_or_let_pass(type_in):

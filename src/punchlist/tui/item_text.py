@@ -52,7 +52,8 @@ def _title(text: str) -> Iterator[Content]:
 
 
 def _render_head(run: Run, item: Item) -> Iterator[Content]:
-    status = item.status if item.in_scope else f"{item.status} (outside the change)"
+    outside = f"left out by {item.left_out}" if item.left_out else "outside the change"
+    status = item.status if item.in_scope else f"{item.status} ({outside})"
     yield line(
         (f"Item {item.number}", "bold"),
         " · ",

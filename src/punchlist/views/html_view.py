@@ -19,6 +19,7 @@ from punchlist.views.item_words import FACTS, PROOF_WORDS, has_landed
 from punchlist.views.words import format_duration
 
 OUTSIDE = "outside"
+LEFT_OUT = "left-out"
 GROUPS = {
     Status.OPEN.value: "Open",
     Status.CLAIMED.value: "Claimed, not proven",
@@ -28,6 +29,7 @@ GROUPS = {
     Status.FIXED.value: "Fixed, with a proof",
     Status.DISMISSED.value: "Dismissed",
     OUTSIDE: "Outside the change",
+    LEFT_OUT: "Left out by options, settings or the baseline",
 }
 """What still needs work comes first."""
 _THINNEST = 0.35
@@ -153,7 +155,7 @@ def _make_row(item: Item, run: Run, commits: dict[int, str], evidence: dict[str,
     best = strongest_proof(item.proofs)
     return Row(
         number=item.number,
-        group=item.status.value if item.in_scope else OUTSIDE,
+        group=item.status.value if item.in_scope else LEFT_OUT if item.left_out else OUTSIDE,
         severity=item.severity,
         title=lead.title,
         rule=lead.rule,

@@ -64,6 +64,8 @@ def _item_case(item: Item, run: Run) -> ET.Element:
     name = f"item {item.number}: {rule}{lead.title} ({format_place(lead)})"
     group = lead.spot.path or "no file"
     last = item.attempts[-1].why if item.attempts else ""
+    if item.left_out:
+        return _case(group, name, "skipped", f"left out by {item.left_out}")
     if not item.in_scope:
         return _case(group, name, "skipped", "outside the change: listed, not worked on")
     if item.status is Status.DISMISSED:

@@ -29,7 +29,9 @@ _LONGEST_DIFF = 24
 def render(run: Run) -> bytes:
     summary = summarize_run(run)
     inside = sorted(run.in_scope, key=reading_order)
-    outside = sorted((item for item in run.items.values() if not item.in_scope), key=reading_order)
+    others = [item for item in run.items.values() if not item.in_scope]
+    outside = sorted((item for item in others if not item.left_out), key=reading_order)
+    left_out = sorted(run.left_out, key=reading_order)
     number = 1
     parts = [_render_head(run, summary)]
     for severity, title in _SECTIONS.items():
@@ -39,6 +41,9 @@ def render(run: Run) -> bytes:
     if outside:
         title = "Outside the change (listed, not worked on)"
         parts.append(_render_section(title, outside, run, number))
+        number += len(outside)
+    if left_out:
+        parts.append(_render_section("Left out", left_out, run, number))
     parts += [_render_gaps(summary.gaps), _render_summary(summary, inside)]
     return "\n\n".join(parts).encode("utf-8", "replace") + b"\n"
 
@@ -82,6 +87,7 @@ def _render_fields(item: Item, run: Run) -> Iterator[str]:
     yield from _bullet("Impact", lead.impact)
     yield from _bullet("Fix", _describe_fix(lead))
     yield from _bullet("Status", item.status.value)
+    yield from _bullet("Left out by", item.left_out)
     sources = ", ".join(map(_describe_source, item.findings))
     yield from _bullet("Item", f"{item.number}, reported by {sources}")
     for other in item.findings[1:]:

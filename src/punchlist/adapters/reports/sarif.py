@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: one result per item; fixed ones are absent, dismissed ones suppressed."""
+"""SARIF 2.1.0: one result per item; fixed ones are absent, dismissed and left out suppressed."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -126,6 +126,9 @@ def _baseline_state(item: Item, run: Run) -> str:
 
 
 def _list_suppressions(item: Item) -> list[sarif.Suppression] | None:
+    if item.left_out:
+        why = one_line(f"left out by {item.left_out}")
+        return [sarif.Suppression(kind="external", status="accepted", justification=why)]
     if item.status is not Status.DISMISSED:
         return None
     facts = (Fact.DISMISSED, Fact.CONTEST_AGREED)

@@ -39,6 +39,8 @@ class BaselineState(Struct, frozen=True, kw_only=True):
     stale: tuple[KnownFinding, ...]
     unseen: tuple[KnownFinding, ...]
     """Lines of tools that did not look this time, or could not read the file."""
+    dismissals: tuple[str, ...] = ()
+    """Files of dismissals that are about nothing that is reported now."""
 
 
 def compare_baseline(root: Path, run: Run) -> BaselineState:
@@ -53,7 +55,16 @@ def compare_baseline(root: Path, run: Run) -> BaselineState:
         kept=tuple(make_known(findings[index]) for index in sorted(pairs)),
         stale=tuple(each for index, each in enumerate(seen) if index not in matched),
         unseen=tuple(each for each in known if not run.could_see(each)),
+        dismissals=tuple(_find_stale_dismissals(run)),
     )
+
+
+def _find_stale_dismissals(run: Run) -> list[str]:
+    """Return the files of shared dismissals, as the base has them, that fit no item."""
+    known = {name: each.run for name, each in run.started.dismissed.items() if "/" in each.run}
+    items = run.items.values()
+    used = {known[item.fingerprint] for item in items if item.fingerprint in known}
+    return sorted(set(known.values()) - used)
 
 
 def _list_findings(run: Run) -> Iterator[Finding]:

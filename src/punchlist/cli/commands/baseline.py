@@ -24,7 +24,7 @@ from punchlist.model.patch.change import ScopeKind
 
 
 @click.command()
-@options.flag("--stale", help="Only list the lines whose findings are gone.")
+@options.flag("--stale", help="Only list lines, and shared dismissals, whose findings are gone.")
 @options.flag("--prune", help="Only remove the lines whose findings are gone.")
 @options.checks_options
 @options.set_option
@@ -50,8 +50,9 @@ def command(stale: bool, prune: bool, allow: bool | None, **chosen: object) -> E
         state = compare_baseline(root, run)
         if stale:
             lines = [f"{each.path}: {_describe(each)}" for each in state.stale]
-            shown = map(escape_text, lines or ["No line is stale."])
-            print_result(state.stale, shown, json=output.json)
+            shown = map(escape_text, [*lines, *state.dismissals] or ["No line is stale."])
+            gone = {"lines": state.stale, "dismissals": state.dismissals}
+            print_result(gone, shown, json=output.json)
         else:
             known = (*(state.kept if prune else state.found), *state.unseen)
             write_baseline(root, known)

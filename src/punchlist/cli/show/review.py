@@ -133,7 +133,10 @@ def _render_closing(run: Run, found: Sequence[Diagnostic]) -> "Text":
     dismissed = sum(
         item.status is Status.DISMISSED and item.in_scope for item in run.items.values()
     )
-    more = f" ({dismissed:,} dismissed)" if dismissed else ""
+    left_out = sum(len(item.findings) for item in run.left_out)
+    beside = {"dismissed": dismissed, "left out": left_out}
+    named = ", ".join(f"{count:,} {word}" for word, count in beside.items() if count)
+    more = f" ({named})" if named else ""
     cut = "" if complete else "; the review is not complete, see above"
     style = "bold" if found else "bold green" if complete else "bold yellow"
     fixable = sum(each.fixable for each in found)

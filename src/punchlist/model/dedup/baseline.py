@@ -27,7 +27,7 @@ def make_known(finding: Finding) -> KnownFinding:
         rule=rule,
         symbol=context.symbol,
         code=context.span[:_SHOWN],
-        id=fingerprint(finding)[:16],
+        id=_hash((fingerprint(finding), *said)) if said else fingerprint(finding)[:16],
         before=_hash((*parts, context.before[-_NEAR:])),
         after=_hash((*parts, context.after[:_NEAR])),
     )
