@@ -1,7 +1,9 @@
 """`punchlist run` and its kin, started as a user starts them."""
 
 import json
+import re
 import sqlite3
+import sys
 import tomllib
 
 import pytest
@@ -301,6 +303,46 @@ def test_settings_are_written_once(punchlist, cart):
     assert punchlist("init").returncode == 0
     assert tomllib.loads((cart.root / ".punchlist.toml").read_text()) == {}
     assert punchlist("init").returncode != 0
+
+
+def test_the_settings_that_are_written_name_nothing_of_this_machine_and_work(punchlist, cart):
+    cart.commit({"tests/test_cart.py": "import pytest\n\ndef test_it(): pass\n"})
+    assert punchlist("init").returncode == 0
+    text = (cart.root / ".punchlist.toml").read_text()
+    (check,) = tomllib.loads(text)["checks"]
+    assert check == {"name": "pytest", "command": ["python", "-m", "pytest"], "kind": "pytest"}
+    assert str(cart.root) not in text
+    assert not re.search(r'"/', text)
+    cart.commit({".punchlist.toml": text})
+    assert "/python" in punchlist("allow").stdout
+    (planned,) = punchlist.json("run", "--all", "--dry-run")["checks"]
+    assert planned["command"][0].startswith("/")
+    assert planned["command"][1:] == ["-m", "pytest"]
+    assert planned["python_from"]
+
+
+def test_python_in_a_check_is_the_projects_own_and_other_programs_are_looked_for_beside_it(
+    punchlist, cart
+):
+    programs = cart.root / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "python").symlink_to(sys.executable)
+    (programs / "lint-it").write_text("#!/bin/sh\n")
+    (cart.root / ".gitignore").write_text(".venv\n")
+    checks = (
+        '[[checks]]\nname = "t"\ncommand = ["python", "t.py"]\n'
+        '[[checks]]\nname = "l"\ncommand = ["lint-it"]\nkind = "gate"\n'
+        '[[checks]]\nname = "o"\ncommand = ["/bin/true"]\n'
+    )
+    cart.commit({".punchlist.toml": checks})
+    planned = punchlist.json("run", "--all", "--dry-run", "--yes")["checks"]
+    commands = [check["command"] for check in planned]
+    assert commands == [
+        [str(programs / "python"), "t.py"],
+        [str(programs / "lint-it")],
+        ["/bin/true"],
+    ]
+    assert planned[0]["python_from"] == ".venv in your checkout"
 
 
 def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_path):

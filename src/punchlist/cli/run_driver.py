@@ -12,12 +12,13 @@ from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.set_up import allow_found_checks
-from punchlist.app.start.start import start_run
+from punchlist.app.start.start import require_agents, start_run
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.options import OutputMode
 from punchlist.cli.session import handle_signals, login_name
 from punchlist.cli.show.environment import find_lack, offer_environment
 from punchlist.cli.show.json import exit_code, make_document
+from punchlist.cli.show.logins import ask_logins
 from punchlist.cli.show.plan import count_files, plan_document, plan_text
 from punchlist.cli.show.progress import ProgressView, open_view
 from punchlist.cli.show.question import ask_choice, ask_questions
@@ -57,6 +58,9 @@ async def start_and_show(
         text = plan_text(ready, files, prompts, verbose=output.verbose)
         print_result(plan_document(ready, prompts), text, json=output.json)
         return Exit.FINE
+    require_agents(ready)
+    if ready.logins and ask_logins(session, ready.logins, ask=_can_ask(output)):
+        ready = await prepare_run(session, request)
     asks = _can_ask(output) and request.allow_checks is not False
     lacking = ", ".join(name for check in ready.checks for name in check.lacks) if asks else ""
     if lacking and await offer_environment(session, lacking):

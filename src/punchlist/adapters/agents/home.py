@@ -1,7 +1,7 @@
 """An agent's own home and temporary folder, and the sandbox around it."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -18,6 +18,17 @@ from punchlist.adapters.sandbox.installations import (
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox, SandboxWishes
 from punchlist.adapters.sandbox.secret_files import find_secret_files
+
+_LOGINS: Mapping[str, tuple[str, ...]] = {
+    "claude": (".claude/.credentials.json",),
+    "codex": (".codex/auth.json",),
+    "gemini": (".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
+    "opencode": (".local/share/opencode/auth.json",),
+    "qwen": (".qwen/oauth_creds.json",),
+}
+"""By kind of agent: the files below the home that its program keeps its login in, and nothing else.
+Copilot's also says which folders are trusted, so it has to be named.
+"""
 
 
 class AgentPlace(Struct, frozen=True, kw_only=True):
@@ -55,6 +66,11 @@ def copy_login(files: Sequence[str], user: Path, home: Path) -> None:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(source, target)
             target.chmod(0o600)
+
+
+def find_logins(kind: str, user: Path) -> tuple[str, ...]:
+    """Return the login files of this kind of agent that exist; none of them is read."""
+    return tuple(name for name in _LOGINS.get(kind, ()) if (user / name).is_file())
 
 
 def _is_inside(name: str) -> bool:

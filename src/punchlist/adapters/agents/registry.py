@@ -17,9 +17,11 @@ from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.agents.dialects.qwen import Qwen
 from punchlist.adapters.agents.dry_run import DryAgent
+from punchlist.adapters.agents.network import SECRET_NAME
 from punchlist.adapters.agents.outside.agent import OutsideAgent
 from punchlist.adapters.agents.scripted.agent import ScriptedAgent
 from punchlist.adapters.agents.settings import AgentSettings, AgentsSettings
+from punchlist.adapters.process.run import named_environment
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import OUTSIDE, Agent
 
@@ -31,14 +33,17 @@ def cli_factory(dialect: Callable[[], AgentDialect]) -> Make:
     return lambda setup: CliAgent(dialect(), setup)
 
 
+_DIALECTS: Mapping[str, Callable[[], AgentDialect]] = {
+    "claude": Claude,
+    "codex": Codex,
+    "gemini": Gemini,
+    "opencode": Opencode,
+    "qwen": Qwen,
+    "copilot": Copilot,
+    "aider": Aider,
+}
 AGENTS: Mapping[str, Make] = {
-    "claude": cli_factory(Claude),
-    "codex": cli_factory(Codex),
-    "gemini": cli_factory(Gemini),
-    "opencode": cli_factory(Opencode),
-    "qwen": cli_factory(Qwen),
-    "copilot": cli_factory(Copilot),
-    "aider": cli_factory(Aider),
+    **{kind: cli_factory(dialect) for kind, dialect in _DIALECTS.items()},
     "acp": AcpAgent,
     "command": CommandAgent,
     OUTSIDE: OutsideAgent,
@@ -57,6 +62,19 @@ def build_agent(setup: AgentSetup) -> Agent:
         f"agent.{setup.name}: there is no kind of agent called {kind!r}",
         hint=f'did you mean "{near[0]}"?' if near else f"kinds are {', '.join(AGENTS)}",
     )
+
+
+def list_keys(kind: str) -> tuple[str, ...]:
+    """Return the variables that hold a key of this kind of agent."""
+    keys = _DIALECTS[kind]().keys if kind in _DIALECTS else ()
+    return tuple(name for name in keys if SECRET_NAME.search(name))
+
+
+def find_keys(name: str, settings: AgentSettings) -> tuple[str, ...]:
+    """Return the variables with a key that are set for an agent, in its settings or around us."""
+    names = (*list_keys(settings.kind or name), *settings.keys)
+    given = {**named_environment(names), **settings.env}
+    return tuple(each for each in given if SECRET_NAME.search(each) or each in settings.keys)
 
 
 def merge_settings(

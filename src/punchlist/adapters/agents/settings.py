@@ -67,6 +67,10 @@ class AgentsSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ke
     """
     hosts: tuple[str, ...] = ()
     """Hosts that every agent may reach besides its model's, as in `agent.NAME.hosts`."""
+    logins: bool | None = None
+    """Whether agents without a key get a copy of the login that their program keeps in files of
+    your home. Default: you are asked once on a terminal, and elsewhere they do not.
+    """
     prompt_limit: int = 400_000
     """Characters of the longest prompt; what does not fit is cut by priority, and said."""
 

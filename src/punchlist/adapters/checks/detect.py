@@ -1,14 +1,19 @@
 """Detect a project's checks from its files; the user or a setting must allow them."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
 from punchlist.adapters.checks.project_files.other_files import read_package_scripts
-from punchlist.adapters.environments.find_pythons import FoundPython, ProjectPlace, find_pythons
+from punchlist.adapters.environments.find_pythons import (
+    FoundPython,
+    ProjectPlace,
+    find_python_with,
+    find_pythons,
+)
 from punchlist.adapters.environments.named_packages import parse_ini, parse_toml
-from punchlist.adapters.process.run import base_environment, run, which
+from punchlist.adapters.process.run import which
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.ports.tree import Tree
 
@@ -20,7 +25,6 @@ _SECTIONS = {
     "setup.cfg": "tool:pytest",
 }
 _LOCKS = {"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock"}
-_PROBE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 
 
 async def detect(tree: Tree, place: ProjectPlace, *, pytest_in: str = "") -> tuple[Check, ...]:
@@ -59,7 +63,7 @@ async def _detect_python(
     if not tests and not origin:
         return []
     pythons = await find_pythons(place, tree.text)
-    found = await _find_pytest_python(pythons)
+    found = await find_python_with(pythons, "pytest")
     if found and (for_pytest or texts):
         return [_make_pytest(found, origin or tests[0])]
     if not for_pytest and pythons and any("unittest" in text for text in texts):
@@ -95,16 +99,6 @@ def _find_pytest_config(tree: Tree, files: tuple[str, ...]) -> str:
         if _has_section(tree.text(name), section):
             return f"{name} [{section}]"
     return next((path for path in files if PurePosixPath(path).name == "conftest.py"), "")
-
-
-async def _find_pytest_python(pythons: list[FoundPython]) -> FoundPython | None:
-    env = base_environment(home=True)
-    for python in pythons:
-        # Runs in the root folder: nothing of the project is imported before the user allowed it.
-        command = [python.path, "-c", _PROBE, "pytest"]
-        if (await run(command, cwd=Path("/"), env=env, timeout=30)).ok:
-            return python
-    return None
 
 
 def _discovery_options(tests: list[str], files: tuple[str, ...]) -> tuple[str, ...]:

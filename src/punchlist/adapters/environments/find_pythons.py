@@ -20,7 +20,9 @@ def norm(name): return re.sub("[-_.]+", "-", name or "").lower()
 have = {norm(each.metadata["Name"]) for each in m.distributions()}
 print(*[name for name in sys.argv[1:] if norm(name) not in have])
 """
+_HAS_MODULE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 _ON_PATH = "on PATH"
+OWN = "punchlist's own Python"
 _PROGRAMS: dict[str, str] = {}
 """By script on PATH: the Python that it starts, asked once."""
 _FOLDERS = (".venv", "venv", "env")
@@ -70,7 +72,7 @@ def list_pythons(place: ProjectPlace, read_text: Callable[[str], str | None]) ->
         python = prefix / "bin/python"
         if prefix.is_absolute() and python.exists() and not _comes_with_commit(python, place):
             found.setdefault(str(python), FoundPython(str(python), where))
-    for path, where in ((which("python3"), _ON_PATH), (sys.executable, "punchlist's own Python")):
+    for path, where in ((which("python3"), _ON_PATH), (sys.executable, OWN)):
         if path and not _comes_with_commit(Path(path), place):
             found.setdefault(path, FoundPython(path, where))
     return list(found.values())
@@ -119,6 +121,18 @@ async def find_missing(python: str, names: Sequence[str]) -> tuple[str, ...]:
     env = base_environment(home=True)
     ran = await run([python, "-c", _MISSING, *names], cwd=Path("/"), env=env, timeout=30)
     return tuple(ran.stdout.decode(errors="replace").split()) if ran.ok else ()
+
+
+async def find_python_with(pythons: Sequence[FoundPython], module: str) -> FoundPython | None:
+    """Return the first Python that has the module, or None. It is looked for in the root folder:
+    nothing of the project is imported before the user allowed it.
+    """
+    env = base_environment(home=True)
+    for python in pythons:
+        command = [python.path, "-c", _HAS_MODULE, module]
+        if (await run(command, cwd=Path("/"), env=env, timeout=30)).ok:
+            return python
+    return None
 
 
 def _find_environments(

@@ -9,11 +9,13 @@ from msgspec.structs import replace
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.checks import FoundChecks, find_project_checks
+from punchlist.adapters.environments.resolve_programs import names_program, resolve_programs
 from punchlist.adapters.git.checkout_files import check_folder
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.app.agents.logins import add_logins
 from punchlist.app.gate.shared_files import load_gate
 from punchlist.app.sandboxes import check_sandbox_settings
 from punchlist.app.session import Session
@@ -72,6 +74,9 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         notes.append(skipped)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
     how = choose_workflow(request, loaded)
+    agents = dict.fromkeys(name for players in how.crew.values() for name in players)
+    given, logins = add_logins(how.loaded, agents, session.home)
+    notes += [f"agent {each.agent} was not given your login {each.shown}" for each in logins]
     kit = Kit(checkout=workshop.checkout.root, tracked=workshop.tracked_environments)
     tools = build_analyzers(settings.analyzers, kit) if uses_analyzers(how.workflow) else {}
     allows = _find_consent(request, allowance)
@@ -81,7 +86,8 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     ready = Prepared(
         change=replace(scope, notes=tuple(notes)),
         workflow=how.workflow,
-        loaded=how.loaded,
+        loaded=given,
+        logins=logins,
         reviewers=() if request.issue_ids else tuple(tools),
         judges=tuple(tools) if request.issue_ids else (),
         documents=_name_documents(tuple(files)),
@@ -201,11 +207,15 @@ async def find_checks(
     """
     settings = loaded.settings
     configured = given or settings.build_checks(loaded.origins.get("checks", ""))
-    if configured or not settings.detect_checks:
+    complete = given or not any(map(names_program, configured))
+    if complete and (configured or not settings.detect_checks):
         return FoundChecks(configured)
     place = await find_place(workshop, filter(None, (head, commit)))
     async with WorkTrees(workshop).open_tree(commit) as tree:
-        found = await find_project_checks(tree, place, gates=settings.detect_gates)
+        if configured:
+            found = FoundChecks(await resolve_programs(configured, tree, place))
+        else:
+            found = await find_project_checks(tree, place, gates=settings.detect_gates)
     return FoundChecks(await add_lacking(workshop, commit, found.checks), found.left_out)
 
 

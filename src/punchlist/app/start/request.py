@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist._version import __version__
+from punchlist.app.agents.logins import FoundLogin
 from punchlist.app.gate.shared_files import Gate
 from punchlist.app.start.results import name_results
 from punchlist.model.checks.check import Check
@@ -71,6 +72,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     """By role and agent: the fixers that are the same program and model."""
     missing_agents: dict[str, str] = {}
     """Fallback agents that are not installed, with the line that installs each."""
+    logins: tuple[FoundLogin, ...] = ()
+    """Of agents without a key: what the user was not asked about yet, so they do not get it."""
     specification: tuple[str, ...] = ()
     user_notes: str = ""
     issue_ids: tuple[str, ...] = ()

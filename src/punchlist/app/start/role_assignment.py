@@ -20,7 +20,7 @@ _BY_NAME = frozenset({OUTSIDE, "scripted", "dry"})
 
 
 _OWN_TABLES = frozenset({"agent", "sandbox", "setup"})
-_OWN_SETTINGS = frozenset({"agents.sandbox", "agents.hosts"})
+_OWN_SETTINGS = frozenset({"agents.sandbox", "agents.hosts", "agents.logins"})
 """Settings that a repository may not make."""
 
 

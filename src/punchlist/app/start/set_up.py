@@ -1,7 +1,7 @@
 """What a user sets up in a repository: a settings file, and which checks may run."""
 
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 
@@ -14,8 +14,13 @@ from punchlist.app.start.allowance import hash_checks, hash_settings, survey_cod
 from punchlist.app.start.prepare import find_checks, repository_settings
 from punchlist.errors import PunchlistError, UsageError
 from punchlist.model.checks.check import Check
+from punchlist.model.checks.failure_cause import find_python
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.settings import REPOSITORY_FILE, load_settings
+
+_PORTABLE = """\
+# `python` is the project's own: .venv and others, one that `punchlist setup` made, then PATH's.
+"""
 
 
 async def write_settings_file(session: Session) -> Path:
@@ -26,7 +31,7 @@ async def write_settings_file(session: Session) -> Path:
         with path.open("x", encoding="utf-8") as file:
             workshop = await session.workshop()
             found = await find_checks(workshop, checkout.head, session.settings())
-            file.write(_render_settings(found.checks))
+            file.write(_render_settings(found.checks, checkout.root))
     except FileExistsError:
         raise UsageError(f"{path} is there already", hint="edit it, or remove it first") from None
     except OSError as error:
@@ -74,14 +79,15 @@ async def _find_base(workshop: Workshop) -> str:
         return workshop.checkout.head
 
 
-def _render_settings(checks: tuple[Check, ...]) -> str:
+def _render_settings(checks: tuple[Check, ...], root: Path) -> str:
     """Return the settings file that `punchlist init` writes; it sets only the checks."""
     if not checks:
         return _read_template("template_settings.toml") + _read_template("template_checks.toml")
     return (
         _read_template("template_settings.toml")
         + "\n# The checks that must stay green, as they were found here.\n"
-        + "\n".join(map(_render_check, checks))
+        + _PORTABLE
+        + "\n".join(_render_check(check, root) for check in checks)
     )
 
 
@@ -89,13 +95,25 @@ def _read_template(name: str) -> str:
     return (files("punchlist.app.start") / name).read_text("utf-8")
 
 
-def _render_check(check: Check) -> str:
+def _render_check(check: Check, root: Path) -> str:
     command, repair = (
-        ", ".join(map(_quote_text, words)) for words in (check.command, check.repair)
+        ", ".join(map(_quote_text, _make_portable(words, root)))
+        for words in (check.command, check.repair)
     )
     name, kind = _quote_text(check.name), _quote_text(check.kind)
     formats = f"repair = [{repair}]\n" if repair else ""
     return f"[[checks]]\nname = {name}\ncommand = [{command}]\nkind = {kind}\n{formats}"
+
+
+def _make_portable(command: tuple[str, ...], root: Path) -> list[str]:
+    """Return a command without paths of this machine: programs by name, files below the root."""
+    if not command:
+        return []
+    program = "python" if find_python(command) else command[0]
+    if program.startswith("/"):
+        program = PurePath(program).name
+    below = f"{root}/"
+    return [program, *(word.replace(below, "") for word in command[1:])]
 
 
 def _quote_text(text: str) -> str:

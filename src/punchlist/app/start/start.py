@@ -23,11 +23,7 @@ from punchlist.ports.store import Ledgers
 async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     """Start a run and drive it to its end, a question or a limit."""
     workshop, repository = await session.workshop(), session.repository
-    agents = dict.fromkeys(name for players in ready.crew.values() for name in players)
-    if agents:
-        from punchlist.adapters.agents.detect import check_installed
-
-        check_installed(agents, ready.loaded.settings.agent)
+    require_agents(ready)
     run_id = make_run_id()
     request = ready.fingerprint(repository)
     paths = enumerate(ready.documents.values())
@@ -56,6 +52,15 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
 
 def make_run_id() -> str:
     return f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
+
+
+def require_agents(ready: Prepared) -> None:
+    """Raise SettingsError with the line that installs it if the program of an agent is missing."""
+    agents = dict.fromkeys(name for players in ready.crew.values() for name in players)
+    if agents:
+        from punchlist.adapters.agents.detect import check_installed
+
+        check_installed(agents, ready.loaded.settings.agent)
 
 
 def _read_findings(path: str) -> bytes:

@@ -1,0 +1,1 @@
+"""What users set up for agents: their logins, and examples of agents of their own."""
