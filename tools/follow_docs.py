@@ -39,7 +39,6 @@ VARIES = (
     (re.compile(r"(?<!STATE)/\S*/bin/python[\d.]*"), "PYTHON"),
     (re.compile(r"^Python +[\d.]+,"), "Python VERSION,"),
     (re.compile(r"\b\d+ entries\b"), "N entries"),
-    (re.compile(r"\S+/python[\d.]*(?= -m )"), "PYTHON"),
     (re.compile(r"; Python: [^)]+\)"), "; Python: WHERE)"),
 )
 BASH = shutil.which("bash") or "/bin/sh"

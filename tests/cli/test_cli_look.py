@@ -3,6 +3,7 @@
 import json
 import re
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console, Group
@@ -112,6 +113,22 @@ def test_the_audit_adds_up(done, tmp_path):
 def test_the_ledger_of_a_run_can_be_read_as_events(done):
     lines = [json.loads(line) for line in done("status", "--events").stdout.splitlines()]
     assert lines[0]["event"]["kind"] == "started"
+
+
+def test_the_report_is_opened_in_the_browser_or_it_is_said_where_it_is(done, tmp_path):
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o755)
+    opened = done("report", "--open", BROWSER=f"{browser} %s", TMPDIR=str(tmp_path))
+    assert (opened.returncode, "it is open in your browser" in opened.stderr) == (0, True)
+    page = Path((tmp_path / "opened").read_text().strip().removeprefix("file://"))
+    assert page.read_text().startswith("<!doctype html>")
+    none = {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    written = done("report", "--open", "-o", str(tmp_path / "r.html"), **none)
+    assert written.returncode == 0
+    assert f"wrote {tmp_path / 'r.html'}" in written.stderr
+    assert "there is no browser here" in written.stderr
+    assert done("report", "--open", "--format", "md", **none).returncode == 2
 
 
 def test_the_doctor_tells_what_is_there(done):

@@ -1,5 +1,8 @@
 """The reports of a run, by name, and their formats as surfaces offer them."""
 
+from pathlib import Path
+
+from punchlist.adapters.process.browser import open_browser
 from punchlist.adapters.reports import OCCASIONAL, ON_DEMAND, REPORTS, WRITTEN
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
@@ -47,3 +50,8 @@ def render_run(session: Session, run_id: str, form: str) -> bytes:
         none = f"run {run.id} has no {form}: no agent was to fix anything"
         raise UsageError(none, hint=f"punchlist report {run.id}")
     return content
+
+
+def open_page(page: Path) -> bool:
+    """Open a page in the user's browser; return whether there is one."""
+    return open_browser(page.absolute())

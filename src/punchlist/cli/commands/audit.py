@@ -32,7 +32,7 @@ from punchlist.errors import UsageError
     " branch, or in the text of an issue. Default RUN: the one it names.",
 )
 @options.json_option
-@with_session(readonly=True)
+@with_session(repository=None, readonly=True)
 async def command(
     session: Session, run_id: str, target: str | None, named: tuple[str, ...], json_: bool
 ) -> Exit:

@@ -5,12 +5,14 @@ from typing import Any
 import click
 import msgspec
 
-from punchlist.app.doctor import Probe, examine_setup
+from punchlist.app.doctor import examine_setup
+from punchlist.app.probe import Probe
 from punchlist.app.sandboxes import is_root, try_sandboxes
 from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import current_folder, run_session
+from punchlist.cli.show.advice import render_advice
 from punchlist.cli.show.tables import probes_table, sandboxes_table, settings_table
 from punchlist.cli.terminal import print_result
 from punchlist.settings import LoadedSettings, list_names
@@ -27,27 +29,23 @@ from punchlist.settings import LoadedSettings, list_names
 @options.set_option
 @options.json_option
 def command(show: bool, ask: bool, security: bool, json_: bool, settings: tuple[str, ...]) -> Exit:
-    """What is installed here, and what is missing. Exit code 6 if something needed is."""
+    """What works here, what does not, and what to type. Exit code 6 if something needed is missing.
+
+    It runs nothing of the project, and works outside a repository and in one without commits, too.
+    """
 
     async def work(session: Session) -> Exit:
         if show:
             return _show_settings(session.settings(), json=json_)
         if security:
             return await _show_sandboxes(session.settings(), json=json_)
-        return _show_probes(await examine_setup(session, ask=ask), json=json_)
+        return _show_probes(await examine_setup(session, current_folder(), ask=ask), json=json_)
 
-    flags = options.parse_flags({"settings": settings})
-    return run_session(work, flags, repository=_is_repository())
-
-
-def _is_repository() -> bool:
-    """Return whether this folder is in a repository; elsewhere only the machine is checked."""
-    start = current_folder()
-    return any((folder / ".git").exists() for folder in (start, *start.parents))
+    return run_session(work, options.parse_flags({"settings": settings}), repository=None)
 
 
 def _show_probes(probes: list[Probe], *, json: bool) -> Exit:
-    print_result(probes, [probes_table(probes)], json=json)
+    print_result(probes, [probes_table(probes), *render_advice(probes)], json=json)
     return Exit.FINE if all(probe.found or not probe.needed for probe in probes) else Exit.SETUP
 
 

@@ -27,7 +27,7 @@ _FIELDS = "state outcome standing started_at seconds entries repository".split()
 )
 @options.json_option
 def command(everywhere: bool, limit: int, json_: bool) -> None:
-    """The runs of this repository, newest first."""
+    """The runs of this repository, newest first; outside of one, those of all."""
 
     async def look(session: Session) -> None:
         chosen = session.runs()[: limit or None]
@@ -48,7 +48,7 @@ def command(everywhere: bool, limit: int, json_: bool) -> None:
         else:
             say("No run is recorded here yet. `punchlist run` starts one.")
 
-    run_session(look, repository=not everywhere, readonly=True)
+    run_session(look, repository=False if everywhere else None, readonly=True)
 
 
 def _document(line: RunLine) -> dict[str, object]:

@@ -52,7 +52,7 @@ def command(run_id: str, rules: tuple[str, ...], json_: bool) -> Exit:
             return Exit.LEDGER
         return Exit.FINE if result.whole else Exit.INCOMPLETE
 
-    return run_session(look, readonly=True)
+    return run_session(look, repository=None, readonly=True)
 
 
 def _parse_rules(given: tuple[str, ...]) -> ReplayRules:

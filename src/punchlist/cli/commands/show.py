@@ -28,7 +28,7 @@ from punchlist.views.report_document import make_report
 @options.flag("--left-out", help="Only what options, settings or the baseline leave out.")
 @options.flag("--no-diff", help="Leave the diff out.")
 @options.json_option
-@with_session(readonly=True)
+@with_session(repository=None, readonly=True)
 async def command(  # noqa: PLR0913 - one parameter per option
     session: Session,
     run_id: str,

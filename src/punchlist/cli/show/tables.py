@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from punchlist.app.after.audit import Audit
-    from punchlist.app.doctor import Probe
+    from punchlist.app.probe import Probe
     from punchlist.app.sandboxes import SandboxRow
 
 
