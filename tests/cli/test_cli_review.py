@@ -81,6 +81,12 @@ def test_what_excludes_a_format_is_said(shop):
         assert ran.stdout == "" or json.loads(ran.stdout)["exit"] == 2
 
 
+def test_json_is_one_document_and_not_lines_of_events_as_well(shop):
+    ran = shop("review", "--format", "json", "--events")
+    assert ran.returncode == 2
+    assert "--format json and --events exclude each other" in ran.stderr
+
+
 def test_an_error_is_a_document_where_json_was_asked_for_by_its_format(shop):
     for arguments in (("--format", "json"), ("--format=json",)):
         ran = shop("review", "--base", "nowhere", *arguments)
@@ -88,8 +94,11 @@ def test_an_error_is_a_document_where_json_was_asked_for_by_its_format(shop):
 
 
 def test_a_name_from_the_repository_is_no_command_for_github(repo, make_punchlist):
-    repo.commit({"::warning ::x.py": "import os\n", "##[group]y.py": "import os\n"})
+    names = ("::warning ::x.py", "##[group]y.py", "two  spaces.py", "new\nline.py")
+    repo.commit(dict.fromkeys(names, "import os\n"))
     ran = make_punchlist(repo.root)("review", "--all")
+    assert "two  spaces.py:1:8: F401" in ran.stdout
+    assert "new\\nline.py:1:8: F401" in ran.stdout
     assert "./::warning ::x.py:1:8: F401" in ran.stdout
     assert "##[" not in ran.stdout
     assert not any(line.lstrip().startswith("::") for line in ran.stdout.splitlines())

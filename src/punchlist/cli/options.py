@@ -254,9 +254,10 @@ def parse_output(chosen: Mapping[str, Any]) -> OutputMode:
 def _choose_form(output: OutputMode, chosen: Mapping[str, Any]) -> OutputMode:
     """Return the mode with --format and --statistics. Raise UsageError if they exclude others."""
     form, statistics = chosen.get("form", "text"), bool(chosen.get("statistics"))
-    if form not in ("text", "json") and (output.machine or statistics or chosen.get("dry_run")):
-        others = {"--json": output.json, "--events": output.events, "--statistics": statistics}
-        other = next((name for name, given in others.items() if given), "--dry-run")
+    others = output.machine or statistics or chosen.get("dry_run")
+    if output.events if form == "json" else form != "text" and others:
+        named = {"--events": output.events, "--json": output.json, "--statistics": statistics}
+        other = next((name for name, given in named.items() if given), "--dry-run")
         raise UsageError(f"--format {form} and {other} exclude each other", hint="choose one")
     return replace(
         output,

@@ -67,6 +67,12 @@ def one_line(text: str) -> str:
     return " ".join(escape_controls(text).split())
 
 
+def escape_path(path: str) -> str:
+    """Return a path on one line, with every space that it has."""
+    shown = escape_controls(path)
+    return shown.replace("\n", "\u2039U+000A\u203a").replace("\t", "\u2039U+0009\u203a")
+
+
 def disarm_links(text: str) -> str:
     """Return Markdown in which links lead to web and mail addresses and to files, and nowhere else:
     no `javascript:` and no `data:`, however it is spelled; idempotent.

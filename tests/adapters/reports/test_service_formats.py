@@ -162,6 +162,26 @@ def test_reviewdogs_columns_count_bytes_so_there_are_none_where_a_line_is_not_as
         assert range_of(unknown) == {"start": {"line": 1}, "end": {"line": 1}}
 
 
+@pytest.mark.parametrize("form", ["github", "gitlab", "rdjson"])
+def test_a_path_keeps_its_spaces_and_stays_on_one_line(form):
+    spots = (Spot("a  b/ c.py", 1), Spot("new\nline\t.py", 1))
+    items = {
+        number: Item(number=number, fingerprint=f"{number}", findings=(finding(id="x", spot=spot),))
+        for number, spot in enumerate(spots, 1)
+    }
+    text = render(form, made_run(id="r", items=items, ended="leftovers")).decode()
+    assert "a  b/ c.py" in text
+    assert "new\u2039U+000A\u203aline\u2039U+0009\u203a.py" in text
+
+
+def test_a_rule_in_the_title_is_not_told_twice():
+    for title in ("E1 odd", "E1: odd", "odd"):
+        found = finding(id="x", title=title, rule="E1")
+        items = {1: Item(number=1, fingerprint="f", findings=(found,))}
+        (line,) = list_diagnostics(made_run(id="r", items=items))
+        assert (line.rule, line.message) == ("E1", "odd")
+
+
 def test_sarif_and_junit_hold_the_same_texts():
     jsonschema.validate(json.loads(render("sarif", HOSTILE)), SARIF)
     root = ET.fromstring(render("junit", HOSTILE))

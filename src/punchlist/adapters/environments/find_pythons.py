@@ -22,7 +22,9 @@ print(*[name for name in sys.argv[1:] if norm(name) not in have])
 """
 _HAS_MODULE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 _ON_PATH = "on PATH"
-OWN = "punchlist's own Python"
+_OWN = "punchlist's own Python"
+SHARED = (_ON_PATH, _OWN)
+"""Where a Python is found that is not the project's own."""
 _PROGRAMS: dict[str, str] = {}
 """By script on PATH: the Python that it starts, asked once."""
 _FOLDERS = (".venv", "venv", "env")
@@ -72,7 +74,7 @@ def list_pythons(place: ProjectPlace, read_text: Callable[[str], str | None]) ->
         python = prefix / "bin/python"
         if prefix.is_absolute() and python.exists() and not _comes_with_commit(python, place):
             found.setdefault(str(python), FoundPython(str(python), where))
-    for path, where in ((which("python3"), _ON_PATH), (sys.executable, OWN)):
+    for path, where in ((which("python3"), _ON_PATH), (sys.executable, _OWN)):
         if path and not _comes_with_commit(Path(path), place):
             found.setdefault(path, FoundPython(path, where))
     return list(found.values())

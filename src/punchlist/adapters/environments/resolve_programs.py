@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.adapters.environments.find_pythons import (
-    OWN,
+    SHARED,
     FoundPython,
     ProjectPlace,
     find_python_with,
@@ -53,12 +53,12 @@ async def _choose_python(check: Check, pythons: Sequence[FoundPython]) -> Check:
 
 
 def _find_beside(command: tuple[str, ...], pythons: Sequence[FoundPython]) -> tuple[str, ...]:
-    """Return the command with the program that one of the Pythons has beside it, if any; that of
-    punchlist's own comes after PATH.
+    """Return the command with the program that the project's environment has, if any; what lies
+    beside other Pythons comes after PATH.
     """
     if not command or "/" in command[0]:
         return command
-    usable = (each for each in pythons if each.where != OWN or which(command[0]) is None)
+    usable = (each for each in pythons if each.where not in SHARED or which(command[0]) is None)
     beside = (Path(each.path).parent / command[0] for each in usable)
     program = next((str(path) for path in beside if path.is_file()), command[0])
     return (program, *command[1:])

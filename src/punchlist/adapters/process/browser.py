@@ -1,7 +1,6 @@
 """Open a page in the user's browser, where there is one."""
 
 import sys
-import webbrowser
 from pathlib import Path
 
 from punchlist.adapters.process.run import named_environment
@@ -15,6 +14,8 @@ def open_browser(page: Path) -> bool:
     """
     if sys.platform not in ("darwin", "win32") and not named_environment(_SCREENS):
         return False
+    import webbrowser
+
     try:
         return webbrowser.open(page.as_uri())
     except webbrowser.Error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.run import Run
-from punchlist.views.escaping import escape_controls, one_line
+from punchlist.views.escaping import escape_controls, escape_path
 from punchlist.views.review.diagnostics import Diagnostic, find_unreviewed, list_diagnostics
 
 _LEVELS = {Severity.CRITICAL: "error", Severity.MAJOR: "warning", Severity.MINOR: "notice"}
@@ -47,6 +47,6 @@ def _place(found: Diagnostic) -> dict[str, str]:
 def _command(level: str, message: str, properties: dict[str, str]) -> str:
     """Return one line, in which no text from outside can end the command or begin another."""
     given = ",".join(
-        f"{name}={one_line(value).translate(_IN_PROPERTY)}" for name, value in properties.items()
+        f"{name}={escape_path(value).translate(_IN_PROPERTY)}" for name, value in properties.items()
     )
     return f"::{level} {given}::{escape_controls(message).translate(_IN_DATA)}"

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.run import Run
-from punchlist.views.escaping import one_line
+from punchlist.views.escaping import escape_path, one_line
 from punchlist.views.review.diagnostics import Diagnostic, find_unreviewed, list_diagnostics
 
 _LEVELS = {Severity.CRITICAL: "critical", Severity.MAJOR: "major", Severity.MINOR: "minor"}
@@ -50,7 +50,7 @@ def _make_issue(found: Diagnostic) -> Issue:
         fingerprint=sha256(found.fingerprint.encode("utf-8", "replace")).hexdigest(),
         severity=_LEVELS[found.severity],
         location=Location(
-            one_line(spot.path.removeprefix("./")) or _NO_FILE,
+            escape_path(spot.path.removeprefix("./")) or _NO_FILE,
             Lines(max(first, 1), last if last > first > 0 else None),
         ),
     )

@@ -9,7 +9,7 @@ import msgspec
 
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.run import Run
-from punchlist.views.escaping import escape_controls, one_line, web_address
+from punchlist.views.escaping import escape_controls, escape_path, one_line, web_address
 from punchlist.views.review.diagnostics import Diagnostic, find_unreviewed, list_diagnostics
 
 _LEVELS = {Severity.CRITICAL: "ERROR", Severity.MAJOR: "WARNING", Severity.MINOR: "INFO"}
@@ -38,7 +38,7 @@ def _describe(found: Diagnostic) -> dict[str, Any]:
     place = _make_range(found)
     return {
         "message": f"{found.message}\n{detail}" if detail else found.message,
-        "location": {"path": one_line(found.spot.path), **({"range": place} if place else {})},
+        "location": {"path": escape_path(found.spot.path), **({"range": place} if place else {})},
         "severity": _LEVELS[found.severity],
         "source": {"name": one_line(found.finding.source) or "punchlist"},
         "code": {"value": found.rule, **({"url": url} if url else {})},

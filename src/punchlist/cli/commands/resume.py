@@ -16,6 +16,7 @@ from punchlist.cli.terminal import say
 
 @click.command()
 @options.run_argument
+@options.format_option
 @options.check_option
 @options.watch_option
 @options.output_options

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from punchlist.cli.show.caveats import suggest_analyzers
 from punchlist.cli.show.leftovers import SEVERITIES
-from punchlist.cli.show.words import one_line
+from punchlist.cli.show.words import escape_text, one_line
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
@@ -78,7 +78,8 @@ def _render_diagnostic(found: Diagnostic) -> "Text":
 
 def _format_path(path: str) -> str:
     """Return the path; a name like `::error` must not begin a line, which GitHub would obey."""
-    shown = _disarm(path) or _NO_FILE
+    shown = escape_text(path).replace("\n", "\\n").replace("\t", "\\t").replace("##[", "## [")
+    shown = shown or _NO_FILE
     return f"./{shown}" if shown.startswith((":", "#")) else shown
 
 
@@ -142,7 +143,8 @@ def _render_closing(run: Run, found: Sequence[Diagnostic]) -> "Text":
     fixable = sum(each.fixable for each in found)
     tip = ""
     if fixable:
-        which = "all of them" if fixable == len(found) else f"{fixable:,} of them"
+        which = "all of them" if fixable == len(found) > 1 else f"{fixable:,} of them"
+        which = "it" if len(found) == 1 else which
         tip = f" Tools can fix {which} {_FIXABLE}: punchlist fix --from {run.id}"
     elif found:
         tip = f" Each in full: punchlist show {run.id}"

@@ -66,13 +66,19 @@ def _make_diagnostic(item: Item) -> Diagnostic:
         number=item.number,
         spot=lead.spot,
         rule=rule,
-        message=one_line(item.lead.title) or "(no words)",
+        message=_drop_rule(one_line(item.lead.title), rule) or "(no words)",
         severity=item.severity,
         fixable=fix is not None and fix.safety is not Safety.DISPLAY,
         in_scope=item.in_scope,
         finding=item.lead,
         fingerprint=item.fingerprint,
     )
+
+
+def _drop_rule(title: str, rule: str) -> str:
+    """Return a title without the rule that it begins with."""
+    rest = title.removeprefix(rule)
+    return rest.lstrip(": ") if rest[:1] in (":", " ") else title
 
 
 def count_rules(found: Iterable[Diagnostic]) -> list[RuleCount]:
