@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -201,6 +202,7 @@ def test_a_fix_that_was_only_claimed_is_not_offered(place):
 
 def test_a_dismissal_has_a_reason_and_is_recorded_under_the_users_name(place):
     place.repo.git("config", "user.name", "Ada Lovelace")
+    undo: list[list[str]] = []
 
     async def edit():
         async with open_editor(place.home) as editor:
@@ -216,7 +218,7 @@ def test_a_dismissal_has_a_reason_and_is_recorded_under_the_users_name(place):
             await editor.run(without)
             assert "needs a reason" in await editor.told("reason")
             await editor.run(action.command)
-            await editor.told('dismissed as "intended"')
+            undo.append(re.search("`punchlist (.*)`", await editor.told("dismissed as"))[1].split())
             assert [each.code for each in await editor.seen(uri, 2)] == ["E711"]
 
     asyncio.run(edit())
@@ -227,6 +229,9 @@ def test_a_dismissal_has_a_reason_and_is_recorded_under_the_users_name(place):
     place.type("audit", "last")
     place.type("review", "--all")
     assert [each["status"] for each in place.show("show", "last")] == ["open", "dismissed"]
+    place.type(*undo[0])
+    place.type("review", "--all")
+    assert [each["status"] for each in place.show("show", "last")] == ["open", "open"]
 
 
 def test_one_item_is_fixed_by_a_run_of_its_own_and_its_fix_is_offered_then(place):

@@ -209,7 +209,8 @@ class EditorServer(LanguageServer):
     async def dismiss(self, said: ItemArguments) -> None:
         document = self._find_document(said)
         await self.app.dismiss_item(document.root, said.run, said.item, said.why)
-        self.tell(f'dismissed as "{said.why}"; `punchlist dismiss {said.run} --undo` takes it back')
+        undo = f"punchlist dismiss {said.run} {said.item} --undo"
+        self.tell(f'dismissed as "{said.why}"; `{undo}` takes it back')
         self.queue.request(document.root)
 
     async def fix(self, said: ItemArguments) -> None:

@@ -37,10 +37,9 @@ class DocumentPositions:
         return self.make_range(start, max(start, end))
 
     def _make_position(self, offset: int) -> types.Position:
-        text = self._table.text
-        start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
-        line = self._table.find_place(offset)[0] - 1
-        return types.Position(line=line, character=self._count_units(text[start:offset]))
+        line = self._table.find_place(offset)[0]
+        before = self._table.text[self._table.line_start(line) : offset]
+        return types.Position(line=line - 1, character=self._count_units(before))
 
     def _count_units(self, text: str) -> int:
         if text.isascii() or self._encoding not in _WIDTHS:  # utf-32 counts code points

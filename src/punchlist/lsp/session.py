@@ -43,7 +43,7 @@ class EditorSession(Workspace[ThreadedDriver]):
     """`who` is the user's login name, for users that git does not know."""
 
     def __init__(self, home: Path, flags: Mapping[str, str], who: str) -> None:
-        super().__init__(Session(home, None, {}), ThreadedDriver(), flags)
+        super().__init__(Session(home, None, flags), ThreadedDriver(), flags)
         self._who = who
         self._looks: dict[str, Look] = {}
         self.views: dict[str, RepositoryView] = {}
