@@ -97,9 +97,9 @@ def shape(link: str, known: dict[str, re.Pattern[str]]) -> tuple[str, frozenset[
     parts = urlsplit(link)
     route = next((path for path, each in known.items() if each.fullmatch(parts.path)), "")
     ways = frozenset(
-        f"{name}={value}" if name in ("view", "by") else name
+        f"{name}={value}" if name == "view" else name
         for name, value in parse_qsl(parts.query)
-        if name in ("view", "by", "in", "with")
+        if name in ("view", "in", "with")
     )
     if "view=board" in ways:  # it has no groups
         ways = frozenset({"view=board"})
@@ -282,6 +282,26 @@ def test_an_item_is_dismissed_with_a_reason_and_taken_up_again(museum, opened):
     expect(history.get_by_text("by adminer")).to_be_visible()
     page.get_by_role("button", name="Take it up again").click()
     expect(page.get_by_role("button", name="Dismiss item 2")).to_be_visible()
+
+
+def test_ticked_items_are_counted_and_dismissed_for_one_reason(museum, opened):
+    page = opened(museum.site, f"/runs/{museum.crowded}?view=table&by=rule&in=S608")
+    boxes = page.get_by_role("checkbox", name=re.compile("^Tick item"))
+    count, group = boxes.count(), page.get_by_label("Tick all")
+    boxes.nth(0).check()
+    expect(page.get_by_text("1 item is ticked.")).to_be_visible()
+    group.check()
+    expect(page.get_by_text(f"{count} items are ticked.")).to_be_visible()
+    boxes.nth(1).uncheck()
+    expect(group).not_to_be_checked()
+    expect(
+        page.get_by_text(f"{count - 1} items are ticked." if count > 2 else "1 item is")
+    ).to_be_visible()
+    group.check()
+    page.get_by_label("Why the ticked items").fill(HOSTILE)
+    page.get_by_role("button", name="Dismiss ticked items").click()
+    expect(boxes).to_have_count(0)
+    expect(page.get_by_role("row", name="Dismissed").get_by_text(SEEN)).not_to_have_count(0)
 
 
 def test_on_a_phone_one_column_is_shown_at_a_time(museum, opened):
