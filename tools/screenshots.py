@@ -232,10 +232,11 @@ def pictures(made: Studio) -> dict[str, str]:
     return {
         "runs": "/",
         "start": f"/repositories/{made.repository}/start",
+        "trends": f"/repositories/{made.repository}/trends",
         "run": f"/runs/{made.running}",
         "question": f"/runs/{made.asking}",
         "decision": f"/runs/{made.deciding}",
-        "ended": f"/runs/{made.ended}",
+        "ended": f"/runs/{made.ended}?view=table&by=file",
         "item": f"/runs/{made.ended}/items/{item}",
         "diff": f"/runs/{made.ended}/diff",
         "compare": f"/runs/{made.ended}/compare?a=1&b=2",

@@ -39,6 +39,9 @@ _CLAIMS = (
 _BODY = "def {name}(rows):\n    total = 0\n    for row in rows:\n        total += row.price\n    return total"
 _FATES = "fixed fixed fixed filed filed open open open claimed blocked deferred dismissed".split()
 _COMMIT = "{:040x}"
+_RULES = {0: f"<b>S600\u202e{'x' * 300}"}
+_TITLES = {1: f" {'y' * 400}", 2: " \x1b[31m</td></table>\u202egnp"}
+"""Texts of strangers that a layout has to bear."""
 
 
 class Ledger:
@@ -106,8 +109,8 @@ def _findings(count: int) -> Iterator[Finding]:
         yield Finding(
             id=f"f{number}",
             source=("ruff", "technical")[number % 2],
-            rule="" if number % 2 else "S608",
-            title=_CLAIMS[number % len(_CLAIMS)].format(name),
+            rule=_RULES.get(number, "" if number % 2 else f"S{600 + number % 40}"),
+            title=_CLAIMS[number % len(_CLAIMS)].format(name) + _TITLES.get(number, ""),
             detail=f"Whatever is in {name} goes on as it is. Callers rely on it being checked here, and nobody does.",
             category="correctness",
             severity=next(severities),

@@ -72,7 +72,7 @@ def test_ten_thousand_items_make_no_more_rows_than_a_hundred(by):
         make_item(number, f"R{number % 3000}", list(Status)[number % 7]) for number in range(10_000)
     ]
     table = build_table(made_run(), items, by)
-    assert sum(len(group.rows) for group in table.groups) <= 120
+    assert sum(len(group.rows) for group in table.groups) <= 80
     assert len(table.groups) <= 100
     assert sum(group.opened for group in table.groups) >= 1
     one = build_one_group(made_run(), items, by, table.groups[0].key)

@@ -18,11 +18,11 @@ from punchlist.views.tables.paging import fit_page
 
 ROWS = 100
 """Rows of one group on a page that shows only this group."""
-_FIRST_ROWS = 20
+_FIRST_ROWS = 10
 """Rows of each group on a page that shows all groups."""
-_MOST_ROWS = 120
+_MOST_ROWS = 80
 """Rows of all groups together on such a page; later groups have only their headings."""
-_OPENED = 60
+_OPENED = 40
 """Rows after which groups are shown closed."""
 _GROUPS = 100
 _NOT_DISMISSED = (Status.FIXED, Status.DISMISSED, Status.CLAIMED)

@@ -8,6 +8,8 @@ from punchlist.views.tables.trends import TrendPoint
 
 HEIGHT = 100.0
 STEP = 12
+_FEWEST = 24
+"""Runs that a picture has room for at least, so that few runs do not make broad bars."""
 _WIDTH = 9
 _PARTS: tuple[tuple[str, str], ...] = (
     ("fixed", "fixed"),
@@ -47,7 +49,7 @@ def draw_items(points: Sequence[TrendPoint]) -> Chart:
         _make_bar(at, _describe_items(point), _stack_parts(point, most))
         for at, point in enumerate(points)
     )
-    return Chart(STEP * len(points), f"{most:,}", bars)
+    return Chart(_picture_width(points), f"{most:,}", bars)
 
 
 def draw_values(
@@ -62,7 +64,11 @@ def draw_values(
         _make_bar(at, f"{point.run}: {words(value(point))}", (_block(kind, value(point), most),))
         for at, point in enumerate(points)
     )
-    return Chart(STEP * len(points), words(most), bars)
+    return Chart(_picture_width(points), words(most), bars)
+
+
+def _picture_width(points: Sequence[TrendPoint]) -> int:
+    return STEP * max(_FEWEST, len(points))
 
 
 def _make_bar(at: int, about: str, blocks: tuple[Block, ...]) -> Bar:
