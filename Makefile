@@ -65,7 +65,7 @@ refresh: $(READY)
 
 # The documentation with search, for any browser, without a server: site/index.html.
 site: $(READY)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "open site/index.html"
 
 # README and tutorial word for word, in a fresh clone with an empty home.

@@ -16,17 +16,23 @@ from needs import miss
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def build(folder: Path, to: Path) -> str:
+    """Build the site of a folder as `make site` does; return why that failed, or an empty string."""
     if find_spec("mkdocs") is None:
         miss("NOT TESTED: mkdocs is not installed")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", folder]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", to]
+    assert "mkdocs build --strict\n" in (ROOT / "Makefile").read_text("utf-8")
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
-        command, cwd=ROOT, env=env, check=False, capture_output=True, text=True, timeout=300
+        command, cwd=folder, env=env, check=False, capture_output=True, text=True, timeout=300
     )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    assert build(ROOT, folder) == ""
     return folder
 
 
@@ -67,3 +73,24 @@ def test_search_finds_a_page_from_files(page: Page, site: Path):
     found.click()
     expect(page.locator("h1")).to_contain_text("Monorepos")
     assert page.url.startswith(f"file://{site}/guides/monorepos.html")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[there](gone.md)", "gone.md"),
+        ("[there](other.md#gone)", "#gone"),
+        ("", "not included in the"),
+    ],
+)
+def test_a_link_that_leads_nowhere_or_a_page_that_is_not_listed_fails_the_build(
+    tmp_path: Path, text: str, complaint: str
+):
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8").replace("hooks:", "#")
+    listed = "[index.md, other.md]" if text else "[index.md]"
+    (tmp_path / "mkdocs.yml").write_text(f"{settings}nav: {listed}\n", "utf-8")
+    (tmp_path / "docs/assets").mkdir(parents=True)
+    (tmp_path / "docs/assets/iframe-worker.js").touch()
+    (tmp_path / "docs/index.md").write_text(f"# Start\n\n{text}\n")
+    (tmp_path / "docs/other.md").write_text("# Other\n")
+    assert complaint in build(tmp_path, tmp_path / "site")
