@@ -10,7 +10,7 @@ from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status
 from punchlist.views.tables.item_table import (
     ROWS,
-    Grouping,
+    TableGrouping,
     build_one_group,
     build_table,
     can_dismiss,
@@ -37,7 +37,7 @@ ITEMS = st.lists(
 ).map(lambda all_: [make_item(number, *each) for number, each in enumerate(all_, 1)])
 
 
-@given(items=ITEMS, by=st.sampled_from(Grouping), page=st.integers(-1, 3))
+@given(items=ITEMS, by=st.sampled_from(TableGrouping), page=st.integers(-1, 3))
 def test_every_item_is_counted_in_one_group_and_unresolved_ones_come_first(items, by, page):
     run = made_run()
     table = build_table(run, items, by, page)
@@ -56,7 +56,7 @@ def test_every_item_is_counted_in_one_group_and_unresolved_ones_come_first(items
 
 
 def test_a_group_that_is_not_there_is_an_empty_table():
-    table = build_one_group(made_run(), [make_item(1, "S1", Status.OPEN)], Grouping.RULE, "S2")
+    table = build_one_group(made_run(), [make_item(1, "S1", Status.OPEN)], TableGrouping.RULE, "S2")
     assert (table.groups, table.found) == ((), 0)
 
 
@@ -66,7 +66,7 @@ def test_what_is_fixed_claimed_or_dismissed_has_no_box(status):
     assert can_dismiss(make_item(1, "", status)) == is_left
 
 
-@pytest.mark.parametrize("by", Grouping)
+@pytest.mark.parametrize("by", TableGrouping)
 def test_ten_thousand_items_make_no_more_rows_than_a_hundred(by):
     items = [
         make_item(number, f"R{number % 3000}", list(Status)[number % 7]) for number in range(10_000)

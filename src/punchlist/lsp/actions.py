@@ -6,7 +6,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from punchlist.app.look.proven_fixes import FixEdits
-from punchlist.lsp.documents import Document, ShownItem
+from punchlist.lsp.documents import OpenDocument, ShownItem
 from punchlist.lsp.positions import DocumentPositions
 from punchlist.model.item.item import Status
 from punchlist.model.patch.patch import group_splices
@@ -25,7 +25,7 @@ class ActionBuilder:
     def __init__(
         self,
         root: str,
-        documents: dict[str, Document],
+        documents: dict[str, OpenDocument],
         capabilities: types.ClientCapabilities,
         encoding: str,
     ) -> None:
@@ -38,7 +38,7 @@ class ActionBuilder:
         self._checks_versions = bool(edits and (edits.document_changes or operations))
         self._creates = types.ResourceOperationKind.Create in operations
 
-    def make_actions(self, document: Document, shown: ShownItem) -> Iterator[types.CodeAction]:
+    def make_actions(self, document: OpenDocument, shown: ShownItem) -> Iterator[types.CodeAction]:
         """Yield what can be done about one diagnostic, the best first."""
         if shown.edits and (edit := self._make_edit(shown.edits)):
             yield _make_fix_action(shown, shown.edits, edit)

@@ -8,7 +8,7 @@ from lsprotocol import types
 from punchlist.app.look.open_items import PlacedItem
 from punchlist.app.look.proven_fixes import FixEdits, fit_fixes
 from punchlist.lsp.positions import DocumentPositions
-from punchlist.lsp.session import RepositoryView
+from punchlist.lsp.session import EditorRepository
 from punchlist.model.finding.finding import Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.views.escaping import one_line, web_address
@@ -35,7 +35,7 @@ class ShownItem:
 
 
 @dataclass
-class Document:
+class OpenDocument:
     """`root` and `path`: its repository and its place there, '' if it has none."""
 
     uri: str
@@ -48,7 +48,7 @@ class Document:
     """Whether the editor has not changed it since it was opened or saved."""
     shown: list[ShownItem] = field(default_factory=list)
 
-    def show(self, view: RepositoryView, fits: list[FixEdits], encoding: str) -> None:
+    def show(self, view: EditorRepository, fits: list[FixEdits], encoding: str) -> None:
         """Compute the diagnostics from the last review and the fixes that fit the files now."""
         fixes = {item.fingerprint: each for each in fits for item in each.fix.items}
         placed = [each for each in view.items if each.spot.path == self.path]
@@ -63,7 +63,7 @@ class Document:
 
 
 def fit_to_documents(
-    view: RepositoryView, root: str, documents: dict[str, Document]
+    view: EditorRepository, root: str, documents: dict[str, OpenDocument]
 ) -> list[FixEdits]:
     """Return the proven fixes of open documents that fit all their files as they are now: those
     that are open as the editor has them.
@@ -85,7 +85,7 @@ def _read_file(file: Path) -> str | None:
         return None
 
 
-def _place_fixed(document: Document, fits: list[FixEdits]) -> list[PlacedItem]:
+def _place_fixed(document: OpenDocument, fits: list[FixEdits]) -> list[PlacedItem]:
     """Return the items whose fix fits this document, at the first line that it changes."""
     placed = []
     for each in fits:

@@ -18,7 +18,7 @@ from pygls.uris import to_fs_path
 from punchlist._version import __version__
 from punchlist.errors import PunchlistError
 from punchlist.lsp.actions import FIX, ActionBuilder
-from punchlist.lsp.documents import LARGEST, Document, ShownItem, fit_to_documents
+from punchlist.lsp.documents import LARGEST, OpenDocument, ShownItem, fit_to_documents
 from punchlist.lsp.queue import ReviewQueue
 from punchlist.lsp.session import EditorSession
 from punchlist.model.item.item import Status
@@ -57,7 +57,7 @@ class EditorServer(LanguageServer):
             "punchlist", __version__, text_document_sync_kind=sync, protocol_cls=AnsweringProtocol
         )
         self.app = app
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[str, OpenDocument] = {}
         self.queue = ReviewQueue(self._review)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -94,11 +94,11 @@ class EditorServer(LanguageServer):
         path = to_fs_path(item.uri)
         if not path:
             return
-        document = Document(item.uri, Path(path), item.text, item.version)
+        document = OpenDocument(item.uri, Path(path), item.text, item.version)
         self.documents[item.uri] = document
         await self.request_review(document)
 
-    async def request_review(self, document: Document) -> None:
+    async def request_review(self, document: OpenDocument) -> None:
         """Find the document's repository, which may be new, and ask for a review of it."""
         found = await self.app.locate(document.file)
         if self.documents.get(document.uri) is not document:
@@ -139,11 +139,11 @@ class EditorServer(LanguageServer):
                 document.show(view, fits, self.encoding)
                 self._publish(document, document.shown)
 
-    def _documents_of(self, root: str) -> dict[str, Document]:
+    def _documents_of(self, root: str) -> dict[str, OpenDocument]:
         documents = (each for each in self.documents.values() if each.root == root)
         return {each.path: each for each in documents if len(each.text) <= LARGEST}
 
-    def _publish(self, document: Document, shown: list[ShownItem]) -> None:
+    def _publish(self, document: OpenDocument, shown: list[ShownItem]) -> None:
         document.shown = shown
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
@@ -222,7 +222,7 @@ class EditorServer(LanguageServer):
         self.tell(f"run {run} has ended: {'its fix is offered here' if fixed else 'not fixed'}")
         self.queue.request(document.root)
 
-    def _find_document(self, said: ItemArguments) -> Document:
+    def _find_document(self, said: ItemArguments) -> OpenDocument:
         document = self.documents.get(said.uri)
         if document is None or not document.root:
             raise PunchlistError("this document is not open", hint="open it and try again")
@@ -239,7 +239,7 @@ def _value(kind: object) -> object:
     return getattr(kind, "value", kind)
 
 
-def _select_shown(document: Document, params: types.CodeActionParams) -> Iterator[ShownItem]:
+def _select_shown(document: OpenDocument, params: types.CodeActionParams) -> Iterator[ShownItem]:
     """Yield what the client asks about: the diagnostics that it names, else those of its lines."""
     named = [each.data for each in params.context.diagnostics if each.data]
     for shown in document.shown:

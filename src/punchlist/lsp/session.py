@@ -11,7 +11,7 @@ from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.look.open_items import PlacedItem, load_open_items
 from punchlist.app.look.proven_fixes import ProvenFix, load_proven_fixes
-from punchlist.app.look.review import Look, record_look, review_saved_files
+from punchlist.app.look.review import EditorLook, record_look, review_saved_files
 from punchlist.app.repositories import RepositoryEntry, find_repository
 from punchlist.app.session import Session
 from punchlist.app.start.findings_files import choose_items
@@ -29,10 +29,10 @@ _RUNS = 5
 """How many of the newest runs are searched for open items and fixes."""
 
 
-class RepositoryView(Struct, frozen=True):
+class EditorRepository(Struct, frozen=True):
     """What is known of a repository since its last review."""
 
-    look: Look
+    look: EditorLook
     items: tuple[PlacedItem, ...]
     fixes: tuple[ProvenFix, ...]
     agents: bool
@@ -45,8 +45,8 @@ class EditorSession(Workspace[ThreadedDriver]):
     def __init__(self, home: Path, flags: Mapping[str, str], who: str) -> None:
         super().__init__(Session(home, None, flags), ThreadedDriver(), flags)
         self._who = who
-        self._looks: dict[str, Look] = {}
-        self.views: dict[str, RepositoryView] = {}
+        self._looks: dict[str, EditorLook] = {}
+        self.views: dict[str, EditorRepository] = {}
         """By root: the last review of each repository."""
 
     async def close(self) -> None:
@@ -62,7 +62,7 @@ class EditorSession(Workspace[ThreadedDriver]):
         inside = (file.parent.resolve() / file.name).relative_to(Path(repository.root).resolve())
         return repository, inside.as_posix()
 
-    async def review(self, root: str, paths: list[str]) -> RepositoryView | None:
+    async def review(self, root: str, paths: list[str]) -> EditorRepository | None:
         """Review the files as they are saved; None if git knows none of them."""
         with closing(await self._open(root)) as session:
             look = await review_saved_files(session, paths)
@@ -76,10 +76,10 @@ class EditorSession(Workspace[ThreadedDriver]):
         fixer = settings.role.get("fixer")
         agents = bool(settings.agents.use or (fixer and fixer.agents))
         self._remember(look)
-        view = self.views[root] = RepositoryView(look, items, fixes, agents)
+        view = self.views[root] = EditorRepository(look, items, fixes, agents)
         return view
 
-    def _remember(self, look: Look) -> None:
+    def _remember(self, look: EditorLook) -> None:
         """Keep the look: a user may act on what was shown before the newest one."""
         self._looks[look.run.id] = look
         if len(self._looks) > _LOOKS:

@@ -31,7 +31,7 @@ def acts_on_text(char: str) -> bool:
     return hidden or code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
-class Replacements(dict[int, str]):
+class EscapeTable(dict[int, str]):
     """A table for `str.translate` that replaces the characters of one kind."""
 
     def __init__(self, is_meant: Callable[[str], bool], replace: Callable[[str], str]) -> None:
@@ -50,9 +50,9 @@ def _is_unseen(char: str) -> bool:
     return acts_on_text(char) and not joins
 
 
-UNSEEN = Replacements(_is_unseen, lambda char: "")
+UNSEEN = EscapeTable(_is_unseen, lambda char: "")
 """Removes what people do not see and programs read; surrogates and ends of lines stay."""
-_VISIBLE = Replacements(acts_on_text, lambda char: f"\u2039U+{ord(char):04X}\u203a")
+_VISIBLE = EscapeTable(acts_on_text, lambda char: f"\u2039U+{ord(char):04X}\u203a")
 
 
 def escape_controls(text: str) -> str:

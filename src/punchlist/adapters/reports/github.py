@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.run import Run
 from punchlist.views.escaping import escape_controls, escape_path
-from punchlist.views.review.diagnostics import Diagnostic, find_unreviewed, list_diagnostics
+from punchlist.views.review.diagnostics import ReviewDiagnostic, find_unreviewed, list_diagnostics
 
 _LEVELS = {Severity.CRITICAL: "error", Severity.MAJOR: "warning", Severity.MINOR: "notice"}
 _IN_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -27,13 +27,13 @@ def _render_lines(run: Run) -> Iterator[str]:
         yield _command("error", text, {"title": "punchlist: not reviewed"})
 
 
-def _describe_message(found: Diagnostic) -> str:
+def _describe_message(found: ReviewDiagnostic) -> str:
     outside = "" if found.in_scope else " (outside the change)"
     detail = found.finding.detail.strip()
     return f"{found.rule} {found.message}{outside}" + (f"\n{detail}" if detail else "")
 
 
-def _place(found: Diagnostic) -> dict[str, str]:
+def _place(found: ReviewDiagnostic) -> dict[str, str]:
     spot, title = found.spot, f"punchlist {found.rule}"
     if not spot.path:
         return {"title": title}

@@ -12,7 +12,7 @@ from msgspec import Struct
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.run import Run
 from punchlist.views.escaping import escape_path, one_line
-from punchlist.views.review.diagnostics import Diagnostic, find_unreviewed, list_diagnostics
+from punchlist.views.review.diagnostics import ReviewDiagnostic, find_unreviewed, list_diagnostics
 
 _LEVELS = {Severity.CRITICAL: "critical", Severity.MAJOR: "major", Severity.MINOR: "minor"}
 _NO_FILE = "(no file)"
@@ -28,7 +28,7 @@ class Location(Struct, frozen=True):
     lines: Lines
 
 
-class Issue(Struct, frozen=True, kw_only=True):
+class QualityIssue(Struct, frozen=True, kw_only=True):
     description: str
     check_name: str
     fingerprint: str
@@ -41,10 +41,10 @@ def render(run: Run) -> bytes:
     return msgspec.json.format(msgspec.json.encode(_separate(issues)), indent=2) + b"\n"
 
 
-def _make_issue(found: Diagnostic) -> Issue:
+def _make_issue(found: ReviewDiagnostic) -> QualityIssue:
     spot = found.spot
     first, last = spot.line_range
-    return Issue(
+    return QualityIssue(
         description=f"{found.rule}: {found.message}",
         check_name=found.rule,
         fingerprint=sha256(found.fingerprint.encode("utf-8", "replace")).hexdigest(),
@@ -56,11 +56,11 @@ def _make_issue(found: Diagnostic) -> Issue:
     )
 
 
-def _list_gaps(run: Run) -> Iterator[Issue]:
+def _list_gaps(run: Run) -> Iterator[QualityIssue]:
     """Yield what was not reviewed: a report without it would look clean."""
     for gap in find_unreviewed(run):
         text = one_line(f"{gap.what}: {gap.why}" if gap.why else gap.what)
-        yield Issue(
+        yield QualityIssue(
             description=f"Not reviewed: {text}",
             check_name="punchlist/not-reviewed",
             fingerprint=sha256(text.encode()).hexdigest(),
@@ -69,7 +69,7 @@ def _list_gaps(run: Run) -> Iterator[Issue]:
         )
 
 
-def _separate(issues: list[Issue]) -> list[Issue]:
+def _separate(issues: list[QualityIssue]) -> list[QualityIssue]:
     """Return the issues with different fingerprints: of two that are equal GitLab shows one."""
     seen: dict[str, int] = {}
     apart = []

@@ -10,7 +10,7 @@ import msgspec
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.run import Run
 from punchlist.views.escaping import escape_controls, escape_path, one_line, web_address
-from punchlist.views.review.diagnostics import Diagnostic, find_unreviewed, list_diagnostics
+from punchlist.views.review.diagnostics import ReviewDiagnostic, find_unreviewed, list_diagnostics
 
 _LEVELS = {Severity.CRITICAL: "ERROR", Severity.MAJOR: "WARNING", Severity.MINOR: "INFO"}
 
@@ -32,7 +32,7 @@ def render(run: Run) -> bytes:
     return msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
 
 
-def _describe(found: Diagnostic) -> dict[str, Any]:
+def _describe(found: ReviewDiagnostic) -> dict[str, Any]:
     detail = escape_controls(found.finding.detail).strip()
     url = web_address(found.finding.url)
     place = _make_range(found)
@@ -45,7 +45,7 @@ def _describe(found: Diagnostic) -> dict[str, Any]:
     }
 
 
-def _make_range(found: Diagnostic) -> dict[str, Any]:
+def _make_range(found: ReviewDiagnostic) -> dict[str, Any]:
     """Return the range. Its columns count bytes of UTF-8, ours characters: they are left out where
     the lines are not known to be ASCII.
     """

@@ -24,7 +24,7 @@ BASELINE = f"{SHARED}/baseline"
 DISMISSALS = f"{SHARED}/dismissals"
 
 
-class Gate(Struct, frozen=True, kw_only=True):
+class ReviewGate(Struct, frozen=True, kw_only=True):
     """What the base says about which findings count, as far as the change under review needs it."""
 
     selections: dict[str, FolderSelection] = {}
@@ -48,7 +48,7 @@ class SharedDismissal(Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str = ""
 
 
-async def load_gate(workshop: Workshop, change: Change, flags: Mapping[str, str]) -> Gate:
+async def load_gate(workshop: Workshop, change: Change, flags: Mapping[str, str]) -> ReviewGate:
     """Load it from the commit that is trusted, and note what the change alters of it."""
     commit = await find_trusted_commit(workshop, change)
     files = await read_gate_files(workshop, commit)
@@ -65,7 +65,7 @@ async def load_gate(workshop: Workshop, change: Change, flags: Mapping[str, str]
     new_only = any(each.selection.new_only for each in selections.values())
     if new_only and commit == change.head and not await workshop.checkout.find_main_branch():
         raise UsageError("which findings are new? No base is known here", hint="--base REV")
-    return Gate(
+    return ReviewGate(
         selections=selections,
         new_against=commit if new_only else "",
         baseline=wanted,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from punchlist.app.look.review import Look, is_look
+from punchlist.app.look.review import EditorLook, is_look
 from punchlist.app.session import Session
 from punchlist.app.start.findings_files import SETTLED, read_moves
 from punchlist.model.finding.finding import Spot
@@ -22,7 +22,7 @@ class PlacedItem(Struct, frozen=True):
 
 
 async def load_open_items(
-    session: Session, look: Look, runs: Sequence[Run]
+    session: Session, look: EditorLook, runs: Sequence[Run]
 ) -> tuple[PlacedItem, ...]:
     """Return the items of the look that are not settled, and those of the last run among `runs`,
     newest first: what the look reports again, or its analyzers no longer report, is left out.

@@ -36,7 +36,7 @@ from punchlist.workflow.loader import load_workflow
 _NOTE = "these are files as they were saved in an editor, not those of a commit"
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class EditorLook(Struct, frozen=True, kw_only=True):
     """A review of saved files; `run` and `entries` are in memory until `record_look`."""
 
     run: Run
@@ -58,7 +58,7 @@ class _NoWatcher:
         pass
 
 
-async def review_saved_files(session: Session, paths: Sequence[str]) -> Look | None:
+async def review_saved_files(session: Session, paths: Sequence[str]) -> EditorLook | None:
     """Review these files of the checkout as they are saved, with the analyzers only: no agent is
     asked. None if git ignores all of them, or has none of them.
     """
@@ -84,7 +84,7 @@ async def review_saved_files(session: Session, paths: Sequence[str]) -> Look | N
     if not run.ended:  # the engine records that it was cancelled, and returns
         raise asyncio.CancelledError
     changed = frozenset(await workshop.git.list_changed(base, head))
-    return Look(run=run, entries=tuple(memory.entries), changed=changed)
+    return EditorLook(run=run, entries=tuple(memory.entries), changed=changed)
 
 
 async def _prepare(session: Session, workshop: Workshop, change: Change) -> Started:
@@ -114,7 +114,7 @@ def is_look(run: Run) -> bool:
     return _NOTE in run.started.change.notes
 
 
-def record_look(session: Session, look: Look) -> Run:
+def record_look(session: Session, look: EditorLook) -> Run:
     """Write the look to the ledger, as any run is; once is enough. Return the run."""
     with session.state.leases.acquire(look.run.id):
         for each in look.entries:

@@ -14,7 +14,7 @@ from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.agents.logins import add_logins
-from punchlist.app.gate.shared_files import Gate, load_gate
+from punchlist.app.gate.shared_files import ReviewGate, load_gate
 from punchlist.app.sandboxes import check_sandbox_settings
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
@@ -122,7 +122,7 @@ def check_settings(loaded: LoadedSettings) -> None:
         check(loaded)
 
 
-async def _add_selected(loaded: LoadedSettings, gate: Gate) -> LoadedSettings:
+async def _add_selected(loaded: LoadedSettings, gate: ReviewGate) -> LoadedSettings:
     """Return the settings with what is selected anywhere added to ruff's rules."""
     scopes = gate.selections.values()
     patterns = dict.fromkeys(each for scope in scopes for each in scope.selection.select)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from punchlist._version import __version__
 from punchlist.app.agents.logins import FoundLogin
-from punchlist.app.gate.shared_files import Gate
+from punchlist.app.gate.shared_files import ReviewGate
 from punchlist.app.start.results import name_results
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.tool_configuration import ToolConfiguration
@@ -87,7 +87,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     coverage: float = 0
     configurations: tuple[ToolConfiguration, ...] = ()
     """Of analyzers whose configuration names other files or loads code."""
-    gate: Gate = Gate()
+    gate: ReviewGate = ReviewGate()
 
     @property
     def locked_code(self) -> tuple[ToolConfiguration, ...]:

@@ -13,7 +13,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.change import ScopeKind
 from punchlist.views.review.diagnostics import (
-    Diagnostic,
+    ReviewDiagnostic,
     RuleCount,
     count_rules,
     describe_found,
@@ -56,7 +56,7 @@ def _line(*parts: "str | tuple[str, str]") -> "Text":
     return Text.assemble(*parts, no_wrap=True)
 
 
-def _render_diagnostic(found: Diagnostic) -> "Text":
+def _render_diagnostic(found: ReviewDiagnostic) -> "Text":
     """Return `file:line:col: RULE message`; what lacks a line or column has 1 there, as editors and
     problem matchers want a number.
     """
@@ -127,7 +127,7 @@ def _note(word: str, text: str, style: str = "dim") -> "Text":
     return _line((f"{word}: ", f"bold {style}"), (_disarm(text), style))
 
 
-def _render_closing(run: Run, found: Sequence[Diagnostic]) -> "Text":
+def _render_closing(run: Run, found: Sequence[ReviewDiagnostic]) -> "Text":
     """Return the one line that says what the review comes to, and what to type next."""
     complete = run_outcome(run) is not RunOutcome.INCOMPLETE
     head = describe_found(found) if found else _describe_none(run, complete=complete)

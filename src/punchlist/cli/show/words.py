@@ -6,7 +6,7 @@ from punchlist.model.checks.check import Check
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.finding.finding import Finding
 from punchlist.views import words
-from punchlist.views.escaping import JOINERS, Replacements, acts_on_text
+from punchlist.views.escaping import JOINERS, EscapeTable, acts_on_text
 
 
 def escape_text(text: str) -> str:
@@ -25,7 +25,7 @@ def _escape_char(char: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-_ESCAPES = Replacements(lambda char: acts_on_text(char) and char not in JOINERS, _escape_char)
+_ESCAPES = EscapeTable(lambda char: acts_on_text(char) and char not in JOINERS, _escape_char)
 
 
 def one_line(text: str) -> str:

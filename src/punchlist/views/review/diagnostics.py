@@ -17,7 +17,7 @@ _DONE = (Status.FIXED, Status.DISMISSED)
 _UNRULED = "finding"
 
 
-class Diagnostic(Struct, frozen=True, kw_only=True):
+class ReviewDiagnostic(Struct, frozen=True, kw_only=True):
     """`rule` is one word; a finding without a rule has the name of its reviewer there."""
 
     number: int
@@ -43,7 +43,7 @@ class RuleCount(Struct, frozen=True, kw_only=True):
     example: str
 
 
-def list_diagnostics(run: Run) -> list[Diagnostic]:
+def list_diagnostics(run: Run) -> list[ReviewDiagnostic]:
     """Return the unresolved items by file and line: those in scope, and outside of the change those
     that must be fixed.
     """
@@ -53,16 +53,16 @@ def list_diagnostics(run: Run) -> list[Diagnostic]:
     return sorted(found, key=_sort_key)
 
 
-def _sort_key(found: Diagnostic) -> tuple[str, int, int, int]:
+def _sort_key(found: ReviewDiagnostic) -> tuple[str, int, int, int]:
     spot = found.spot
     return spot.path, spot.line or 0, spot.column or 0, found.number
 
 
-def _make_diagnostic(item: Item) -> Diagnostic:
+def _make_diagnostic(item: Item) -> ReviewDiagnostic:
     lead = item.current
     fix = lead.fix
     rule = "-".join(one_line(item.lead.rule or item.lead.source).split()) or _UNRULED
-    return Diagnostic(
+    return ReviewDiagnostic(
         number=item.number,
         spot=lead.spot,
         rule=rule,
@@ -81,9 +81,9 @@ def _drop_rule(title: str, rule: str) -> str:
     return rest.lstrip(": ") if rest[:1] in (":", " ") else title
 
 
-def count_rules(found: Iterable[Diagnostic]) -> list[RuleCount]:
+def count_rules(found: Iterable[ReviewDiagnostic]) -> list[RuleCount]:
     """Return how many there are of each rule, the most frequent first."""
-    by_rule: dict[str, list[Diagnostic]] = {}
+    by_rule: dict[str, list[ReviewDiagnostic]] = {}
     for each in found:
         by_rule.setdefault(each.rule, []).append(each)
     counts = [
@@ -99,7 +99,7 @@ def count_rules(found: Iterable[Diagnostic]) -> list[RuleCount]:
     return sorted(counts, key=lambda each: (-each.count, each.rule))
 
 
-def describe_found(found: Iterable[Diagnostic]) -> str:
+def describe_found(found: Iterable[ReviewDiagnostic]) -> str:
     """Return how many problems there are, where, and how bad they are."""
     found = list(found)
     files = len({each.spot.path for each in found if each.spot.path})
@@ -107,7 +107,7 @@ def describe_found(found: Iterable[Diagnostic]) -> str:
     return f"{pluralize(len(found), 'problem')}{where}: {count_severities(found)}"
 
 
-def count_severities(found: Iterable[Diagnostic | Item]) -> str:
+def count_severities(found: Iterable[ReviewDiagnostic | Item]) -> str:
     """Return "1 critical, 2 minor"."""
     tally = Counter(each.severity for each in found)
     return ", ".join(f"{tally[each]:,} {each}" for each in Severity if tally[each])

@@ -28,18 +28,18 @@ _GROUPS = 100
 _NOT_DISMISSED = (Status.FIXED, Status.DISMISSED, Status.CLAIMED)
 
 
-class Grouping(StrEnum):
+class TableGrouping(StrEnum):
     RULE = "rule"
     FILE = "file"
     SEVERITY = "severity"
 
 
-_KEYS: dict[Grouping, Callable[[Item], str]] = {
-    Grouping.RULE: lambda item: item.lead.rule,
-    Grouping.FILE: lambda item: item.lead.spot.path,
-    Grouping.SEVERITY: lambda item: item.severity.value,
+_KEYS: dict[TableGrouping, Callable[[Item], str]] = {
+    TableGrouping.RULE: lambda item: item.lead.rule,
+    TableGrouping.FILE: lambda item: item.lead.spot.path,
+    TableGrouping.SEVERITY: lambda item: item.severity.value,
 }
-_NAMELESS = {Grouping.RULE: "without a rule", Grouping.FILE: "no file"}
+_NAMELESS = {TableGrouping.RULE: "without a rule", TableGrouping.FILE: "no file"}
 
 
 class TableRow(ItemHead, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class TableGroup(Struct, frozen=True, kw_only=True):
 
 
 class ItemTable(Struct, frozen=True, kw_only=True):
-    by: Grouping
+    by: TableGrouping
     groups: tuple[TableGroup, ...]
     found: int
     total: int
@@ -85,11 +85,11 @@ def can_dismiss(item: Item) -> bool:
     return item.status not in _NOT_DISMISSED
 
 
-def group_key(item: Item, by: Grouping) -> str:
+def group_key(item: Item, by: TableGrouping) -> str:
     return _KEYS[by](item)
 
 
-def build_table(run: Run, items: Iterable[Item], by: Grouping, page: int = 1) -> ItemTable:
+def build_table(run: Run, items: Iterable[Item], by: TableGrouping, page: int = 1) -> ItemTable:
     """Return one page of groups, each with its first rows."""
     grouped = _group_items(items, by)
     order = sorted(grouped, key=lambda key: _group_order(key, grouped[key]))
@@ -106,7 +106,7 @@ def build_table(run: Run, items: Iterable[Item], by: Grouping, page: int = 1) ->
 
 
 def build_one_group(
-    run: Run, items: Iterable[Item], by: Grouping, key: str, page: int = 1
+    run: Run, items: Iterable[Item], by: TableGrouping, key: str, page: int = 1
 ) -> ItemTable:
     """Return one page of the rows of the group with this key; the table is empty if none has it."""
     mine = _group_items(items, by).get(key, [])
@@ -126,15 +126,15 @@ def build_one_group(
 
 
 class _Context(Struct, frozen=True):
-    by: Grouping
+    by: TableGrouping
     asked: frozenset[int]
 
     @classmethod
-    def of(cls, run: Run, by: Grouping) -> Self:
+    def of(cls, run: Run, by: TableGrouping) -> Self:
         return cls(by, frozenset(doubt.item for doubt in run.unanswered))
 
 
-def _group_items(items: Iterable[Item], by: Grouping) -> dict[str, list[Item]]:
+def _group_items(items: Iterable[Item], by: TableGrouping) -> dict[str, list[Item]]:
     grouped: dict[str, list[Item]] = {}
     for item in items:
         grouped.setdefault(group_key(item, by), []).append(item)

@@ -19,7 +19,7 @@ from punchlist.web.pages.run import views as views_run
 from punchlist.web.pages.run.board import Filters, build_board, parse_filters, parse_pages
 from punchlist.web.pages.run.questions import build_panel
 from punchlist.web.pages.run.spending import SpendingCache
-from punchlist.web.pages.run.table import ItemView, Layout, build_table_view, parse_layout
+from punchlist.web.pages.run.table import ItemLayout, Layout, build_table_view, parse_layout
 from punchlist.web.pages.words import parse_page
 from punchlist.web.security.tokens import Visitor
 from punchlist.web.state import WebSession
@@ -138,7 +138,7 @@ def _cache_items(
     here: RunPageView, visitor: Visitor, cache_part: Callable[..., PagePart]
 ) -> PagePart:
     """Return the items as a table or as a board; users who may dismiss get boxes to tick."""
-    if here.layout.view is ItemView.TABLE:
+    if here.layout.view is ItemLayout.TABLE:
         acts = visitor.role.includes(Role.RUN) and here.head.state is not State.UNDER_WAY
         return cache_part("board", "run_table.html", lambda: _table_values(here, acts=acts), acts)
     pages = parse_pages({name: str(value) for name, value in here.query.items()})

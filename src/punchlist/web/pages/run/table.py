@@ -11,9 +11,9 @@ from msgspec import Struct
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.run import Run
 from punchlist.views.tables.item_table import (
-    Grouping,
     ItemTable,
     TableGroup,
+    TableGrouping,
     build_one_group,
     build_table,
     can_dismiss,
@@ -29,7 +29,7 @@ _UNUSUAL = "-"
 C = TypeVar("C", bound=StrEnum)
 
 
-class ItemView(StrEnum):
+class ItemLayout(StrEnum):
     BOARD = "board"
     TABLE = "table"
 
@@ -37,15 +37,15 @@ class ItemView(StrEnum):
 class Layout(Struct, frozen=True, kw_only=True):
     """`only`: key of the one group that is shown, or None; `page`: of groups, or of its rows."""
 
-    view: ItemView
-    by: Grouping = Grouping.RULE
+    view: ItemLayout
+    by: TableGrouping = TableGrouping.RULE
     only: str | None = None
     page: int = 1
 
     @property
     def query(self) -> dict[str, Any]:
         """What an address says of it."""
-        if self.view is ItemView.BOARD:
+        if self.view is ItemLayout.BOARD:
             return {"view": self.view.value}
         return {
             "view": self.view.value,
@@ -66,7 +66,7 @@ class GroupView(Struct, frozen=True, kw_only=True):
 class TableView(Struct, frozen=True, kw_only=True):
     table: ItemTable
     groups: tuple[GroupView, ...]
-    groupings: tuple[tuple[Grouping, str], ...]
+    groupings: tuple[tuple[TableGrouping, str], ...]
     """Each grouping, with the address that chooses it."""
     all_groups: str
     """Address of the table with all groups, if it shows only one."""
@@ -80,9 +80,9 @@ def parse_layout(query: Mapping[str, str], remembered: str, *, ended: bool) -> L
     is shown as a table. What is not understood is ignored.
     """
     kept_view, _, kept_by = remembered.partition(".")
-    usual = ItemView.TABLE if ended else ItemView.BOARD
-    view = _first_of(ItemView, query.get("view"), kept_view) or usual
-    by = _first_of(Grouping, query.get("by"), kept_by) or Grouping.RULE
+    usual = ItemLayout.TABLE if ended else ItemLayout.BOARD
+    view = _first_of(ItemLayout, query.get("view"), kept_view) or usual
+    by = _first_of(TableGrouping, query.get("by"), kept_by) or TableGrouping.RULE
     only = _decode_key(query["in"]) if query.get("in") else None
     return Layout(view=view, by=by, only=only, page=parse_page(query.get("p", "")))
 
@@ -109,7 +109,7 @@ def build_table_view(
     return TableView(
         table=table,
         groups=tuple(_view_group(group, everything) for group in table.groups),
-        groupings=tuple((by, link("", **everything | {"by": by.value})) for by in Grouping),
+        groupings=tuple((by, link("", **everything | {"by": by.value})) for by in TableGrouping),
         all_groups="" if layout.only is None else link("", **everything),
         earlier=page_link(table.page - 1),
         later=page_link(table.page + 1 if table.page < table.pages else 0),
@@ -117,7 +117,9 @@ def build_table_view(
     )
 
 
-def select_ticked(run: Run, form: FormMultiDict, filters: Filters, by: Grouping) -> tuple[int, ...]:
+def select_ticked(
+    run: Run, form: FormMultiDict, filters: Filters, by: TableGrouping
+) -> tuple[int, ...]:
     """Return the numbers of the ticked items, and of all items in ticked groups that can be
     dismissed. Refuse with 409 if a group has not as many any more as the user saw.
     """
@@ -139,7 +141,7 @@ def select_ticked(run: Run, form: FormMultiDict, filters: Filters, by: Grouping)
     return tuple(numbers)
 
 
-def _quote_key(item: Item, by: Grouping) -> str:
+def _quote_key(item: Item, by: TableGrouping) -> str:
     return quote(group_key(item, by), errors="replace")
 
 
