@@ -73,7 +73,7 @@ def test_ten_thousand_items_make_no_more_rows_than_a_hundred(by):
     ]
     table = build_table(made_run(), items, by)
     assert sum(len(group.rows) for group in table.groups) <= 80
-    assert len(table.groups) <= 100
+    assert len(table.groups) <= 50
     assert sum(group.opened for group in table.groups) >= 1
     one = build_one_group(made_run(), items, by, table.groups[0].key)
     assert len(one.groups[0].rows) <= ROWS

@@ -24,7 +24,7 @@ _MOST_ROWS = 80
 """Rows of all groups together on such a page; later groups have only their headings."""
 _OPENED = 40
 """Rows after which groups are shown closed."""
-_GROUPS = 100
+_GROUPS = 50
 _NOT_DISMISSED = (Status.FIXED, Status.DISMISSED, Status.CLAIMED)
 
 
@@ -48,7 +48,7 @@ class TableRow(ItemHead, frozen=True, kw_only=True):
     proof: str
     """The strongest kind that it has, or ''."""
     why: str
-    """Why it is not fixed, or ''."""
+    """Why it is not fixed, or ''; a claim waits for its judges."""
     asked: bool
     flagged: bool
     can_dismiss: bool
@@ -174,7 +174,7 @@ def _build_row(item: Item, context: _Context) -> TableRow:
         rule=item.lead.rule,
         where=format_place(item.lead),
         proof=best.kind.value if best else "",
-        why=unfixed_reason(item),
+        why="" if item.status is Status.CLAIMED else unfixed_reason(item),
         asked=item.number in context.asked,
         flagged=bool(item.flags),
         can_dismiss=can_dismiss(item),
