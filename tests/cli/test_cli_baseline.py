@@ -19,7 +19,9 @@ def legacy(repo):
 
 @pytest.fixture
 def type_in(make_punchlist, legacy):
-    return make_punchlist(legacy.root)
+    punchlist = make_punchlist(legacy.root)
+    punchlist.analyzers = ""
+    return punchlist
 
 
 @pytest.fixture
@@ -58,6 +60,7 @@ def test_after_one_command_only_the_new_defect_is_reported_also_to_others(
     legacy.git("clone", "--quiet", str(legacy.root), str(clone))
     legacy.git("checkout", "--quiet", "feature", cwd=clone)
     other = make_punchlist(clone)
+    other.analyzers = ""
     other.env |= {"HOME": str(tmp_path / "other"), "PUNCHLIST_HOME": str(tmp_path / "theirs")}
     assert report(other, "--check") == (1, expected, 5)
     said = " ".join(other("review", "--all").stdout.split())
@@ -137,6 +140,7 @@ def test_a_dismissal_is_shared_in_a_file_and_taken_back(adopted, legacy, make_pu
     clone = tmp_path / "clone"
     legacy.git("clone", "--quiet", str(legacy.root), str(clone))
     other = make_punchlist(clone)
+    other.analyzers = ""
     other.env |= {"PUNCHLIST_HOME": str(tmp_path / "theirs")}
     assert report(other, "--all", "--check")[0] == 0
     assert other("dismissals").stdout.count("shared") == 2

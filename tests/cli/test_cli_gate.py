@@ -16,7 +16,9 @@ def flawed(repo):
 
 @pytest.fixture
 def type_in(make_punchlist, flawed):
-    return make_punchlist(flawed.root)
+    punchlist = make_punchlist(flawed.root)
+    punchlist.analyzers = ""
+    return punchlist
 
 
 def review(punchlist, *options):
@@ -43,6 +45,12 @@ def test_only_selected_rules_count_of_any_or_of_one_tool(type_in):
     code, counted, left_out = review(type_in, "--all", "--select", "bandit:*", "app.py")
     assert (code, counted) == (1, [("app.py", "B307")])
     assert set(left_out.values()) == {"--select"}
+
+
+def test_a_rule_that_does_not_exist_is_said(type_in):
+    said = type_in("review", "--all", "--select", "F4O1,B307,ruff:*", "--check").stdout
+    assert "select names F4O1, and ruff has no such rule" in " ".join(said.split())
+    assert "B307, and" not in said
 
 
 def test_with_nothing_left_that_counts_the_exit_code_is_0_and_it_is_not_called_nothing(type_in):
@@ -72,6 +80,14 @@ def test_only_new_findings_count_also_where_everything_is_reviewed(type_in, flaw
     for scope in ((), ("--all",)):
         code, counted, _ = review(type_in, "--new-only", *scope)
         assert (code, counted) == (1, [("app.py", "F401")])
+
+
+def test_where_no_base_is_known_it_is_said_that_the_gate_is_the_changes_own(type_in, flawed):
+    flawed.commit({".punchlist.toml": '[review]\nignore = ["F401"]\n'})
+    said = "which findings count is read from the commit under review"
+    assert said not in type_in("review", "--all").stdout
+    flawed.git("branch", "--move", "only")
+    assert said in " ".join(type_in("review", "--all", "--force").stdout.split())
 
 
 def test_without_a_base_new_findings_cannot_be_told(type_in, flawed):

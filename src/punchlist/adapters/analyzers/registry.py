@@ -19,7 +19,7 @@ from punchlist.adapters.analyzers.tools.eslint import Eslint
 from punchlist.adapters.analyzers.tools.mypy import Mypy
 from punchlist.adapters.analyzers.tools.pyright import Basedpyright, Pyright
 from punchlist.adapters.analyzers.tools.ruff import Ruff, RuffRules
-from punchlist.adapters.analyzers.tools.ruff_rules import find_rules
+from punchlist.adapters.analyzers.tools.ruff_rules import find_misspelt, find_rules
 from punchlist.adapters.analyzers.tools.semgrep import Semgrep
 from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
 from punchlist.adapters.analyzers.tools.ty import Ty
@@ -182,14 +182,16 @@ def build_unsuppressed(
 
 async def add_selected(
     settings: AnalyzerSettings, patterns: Sequence[str], kit: Kit | None = None
-) -> AnalyzerSettings:
-    """Return the settings with what `review.select` asks of ruff beyond its own selection."""
+) -> tuple[AnalyzerSettings, list[str]]:
+    """Return the settings with what `review.select` asks of ruff beyond its own selection, and the
+    patterns that seem to be misspelt.
+    """
     program = _make_builtin("ruff", settings, kit or Kit()).find_program(kit or Kit())
     if not patterns or not program:
-        return settings
+        return settings, []
     named = await find_rules(program, patterns)
     also = tuple(dict.fromkeys((*settings.extend_select, *named)))
-    return structs.replace(settings, extend_select=also)
+    return structs.replace(settings, extend_select=also), find_misspelt(patterns, named)
 
 
 async def detect_analyzers(

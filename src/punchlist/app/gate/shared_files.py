@@ -52,7 +52,8 @@ async def load_gate(workshop: Workshop, change: Change, flags: Mapping[str, str]
     """Load it from the commit that is trusted, and note what the change alters of it."""
     commit = await find_trusted_commit(workshop, change)
     files = await read_gate_files(workshop, commit)
-    notes = [*await _note_changes(workshop, commit, change), *_note_origin(files, commit, change)]
+    notes = await _note_changes(workshop, commit, change)
+    notes += await _note_origin(workshop, files, commit, change)
     texts = {path: raw for path, raw in files.items() if _is_settings(path)}
     known, unread = parse_baseline(files)
     dismissed, unread_too = parse_dismissals(files)
@@ -149,8 +150,13 @@ async def _note_changes(workshop: Workshop, commit: str, change: Change) -> list
     return [f"{said}: {join_few(altered)}"]
 
 
-def _note_origin(files: Mapping[str, bytes], commit: str, change: Change) -> list[str]:
-    if not files or commit != change.head or change.branch:
+async def _note_origin(
+    workshop: Workshop, files: Mapping[str, bytes], commit: str, change: Change
+) -> list[str]:
+    """Return a note if the gate comes from the commit under review because no base is known."""
+    if not files or commit != change.head:
+        return []
+    if change.branch and await workshop.checkout.find_main_branch():
         return []
     said = "which findings count is read from the commit under review: no base is known here"
     return [f"{said} (give one with --base)"]

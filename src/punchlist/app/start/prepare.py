@@ -58,7 +58,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     )
     text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
     gate = await load_gate(workshop, scope, session.flags)
-    loaded = await _add_selected(loaded, gate)
+    loaded, odd = await _add_selected(loaded, gate)
     move = partial(move_issues, workshop, session.home, head=scope.head)
     files = [await move(each) for each in request.findings]
     settings = loaded.settings
@@ -73,7 +73,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
     notes += [f"{REPOSITORY_FILE} was not used, except [review]: {_NOT_ALLOWED}"] if text else []
-    notes += gate.notes
+    notes += (*gate.notes, *odd)
     notes += await _note_hooks(how.workflow, workshop)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
     agents = dict.fromkeys(name for players in how.crew.values() for name in players)
@@ -122,12 +122,15 @@ def check_settings(loaded: LoadedSettings) -> None:
         check(loaded)
 
 
-async def _add_selected(loaded: LoadedSettings, gate: ReviewGate) -> LoadedSettings:
-    """Return the settings with what is selected anywhere added to ruff's rules."""
+async def _add_selected(
+    loaded: LoadedSettings, gate: ReviewGate
+) -> tuple[LoadedSettings, list[str]]:
+    """Return the settings with what is selected anywhere added to ruff's rules, and notes."""
     scopes = gate.selections.values()
     patterns = dict.fromkeys(each for scope in scopes for each in scope.selection.select)
-    analyzers = await add_selected(loaded.settings.analyzers, tuple(patterns))
-    return replace(loaded, settings=replace(loaded.settings, analyzers=analyzers))
+    analyzers, odd = await add_selected(loaded.settings.analyzers, tuple(patterns))
+    notes = [f"select names {each}, and ruff has no such rule" for each in odd]
+    return replace(loaded, settings=replace(loaded.settings, analyzers=analyzers)), notes
 
 
 def _find_consent(request: Request, allowance: Allowance) -> Callable[[str], bool]:

@@ -1,5 +1,6 @@
 """Ruff's rules: the default selection, and each rule's severity and category."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ ALL_IGNORE = (
 )
 """Taste within the groups above; and RUF100, which reports comments for rules run elsewhere."""
 
+_CODE = re.compile(r"(?:ruff:)?[A-Z][A-Z0-9]*\*?")
+_OTHERS = re.compile(r"(?:B[1-7]\d\d|SC\d+|CKV.*|DL\d+|TS\d+)")
 _RULES = {
     (Severity.CRITICAL, "correctness"): "E9 F82 F7 PLE",
     (Severity.CRITICAL, "security"): "S102 S602",
@@ -62,6 +65,14 @@ def rank_rule(rule: str) -> tuple[Severity, str]:
         if known and (length == len(rule) or not rule[length].isalpha()):
             return known
     return Severity.MINOR, "style"
+
+
+def find_misspelt(patterns: Sequence[str], rules: Sequence[str]) -> list[str]:
+    """Return the patterns that look like codes of ruff and name none of its rules; those of bandit
+    and shellcheck are no such.
+    """
+    odd = [each for each in patterns if _CODE.fullmatch(each) and not _OTHERS.fullmatch(each)]
+    return [each for each in odd if not any(is_named(each, "ruff", rule) for rule in rules)]
 
 
 async def find_rules(program: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
