@@ -33,7 +33,8 @@ def follow(folder: Path) -> list[Difference]:
         print("pipx is not here: it is installed for this once", flush=True)
         run([sys.executable, "-m", "venv", str(folder / "pipx")], env)
         run([str(folder / "pipx/bin/pip"), "install", "--quiet", "pipx"], env)
-        env["PATH"] = f"{folder / 'pipx/bin'}:{env['PATH']}"
+        (home / ".local/bin").mkdir(parents=True)
+        (home / ".local/bin/pipx").symlink_to(folder / "pipx/bin/pipx")
     found = []
     for page, start in ((clone / "README.md", clone), (clone / "docs/tutorial.md", here)):
         steps = len(list(parse_page(page.read_text("utf-8"))))

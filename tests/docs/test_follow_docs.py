@@ -64,6 +64,17 @@ def test_what_is_written_is_what_was_printed_with_the_same_gaps():
     assert is_printed(lines, printed)
 
 
+def test_paths_of_this_machine_are_not_written():
+    printed = (
+        "allowed: /root/.pyenv/versions/3.13.1/bin/python3 -m unittest\n"
+        "kept in /tmp/punchlist-docs-a1b2/home/.local/state and /tmp/punchlist-docs-a1b2/here/shop\n"
+    )
+    assert choose_lines(("allowed: python3 -m unittest", "kept in ~/.local/state"), printed) == [
+        "allowed: /usr/bin/python3 -m unittest",
+        "kept in ~/.local/state and /home/ada/shop",
+    ]
+
+
 def test_a_command_that_is_typed_twice_is_written_where_it_differs(tmp_path: Path):
     page = tmp_path / "page.md"
     block = "```console\n$ show\na red hen\n$ fix\n$ show\na red hen\n```\n"
