@@ -12,6 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 QUICK = {"startup.py": (), "engine.py": (), "consolidate.py": ("--most", "10000")}
 LONG = {
+    "review.py --before COMMIT PROJECT.tar.gz...": "a review of what is staged, over an earlier commit",
     "consolidate.py": "up to 100,000 findings",
     "identity.py FOLDER...": "identity across edits; needs ruff on PATH and Python code",
     "duplicates.py analyzers FOLDER...": "duplicates among ruff, pylint, flake8 and bandit (those on PATH)",
