@@ -57,7 +57,7 @@ STEPS: tuple[str, ...] = (
 )
 VERSION = len(STEPS)
 _LOCK = 0x70756E6368
-"""The advisory lock of whoever migrates."""
+"""The advisory lock of the process that migrates."""
 
 
 def read_version(database: psycopg.Connection[Any]) -> int:
