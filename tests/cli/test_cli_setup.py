@@ -35,7 +35,7 @@ def test_what_a_fresh_clone_lacks_is_said_and_setup_brings_it(repo, clone):
     before = clone("run", "--all", "--yes", *RUFF)
     first = " ".join(before.stdout.split()).partition(" Found ")[0]
     assert "No module named" in first
-    assert "To repair it: `punchlist setup` makes an environment" in first
+    assert "`punchlist setup` makes an environment" in first
     assert find_proofs(clone)[0]["F401"] == {"rechecked"}
 
     refused = clone("setup")

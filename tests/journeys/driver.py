@@ -77,7 +77,7 @@ async def main(repository: str, what: str, when: str = "", number: str = "0") ->
         if when == "written":
             die_when_written(number)
         elif when:
-            app.store = Mortal(app.store, when, int(number))
+            app.state.store = Mortal(app.store, when, int(number))
         if what == "run":
             run = await start_run(
                 app,

@@ -253,9 +253,9 @@ def test_the_form_has_what_matters_first_and_agents_to_choose(told):
     order = (
         'name="allow_checks"',
         'name="agents"',
-        "Start the run",
         'name="kind"',
         'value="proven"',
+        "Start the run",
     )
     places = [pages["admin"].index(each) for each in order]
     assert places == sorted(places)
