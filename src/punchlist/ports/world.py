@@ -33,6 +33,10 @@ def _ignore(label: str) -> None:
     return None
 
 
+def _unknown(name: str) -> str:
+    return ""
+
+
 def _no_notices(record: Record) -> None:
     return None
 
@@ -61,6 +65,10 @@ class World:
     comparer: Comparer | None = None
     files_seen: Callable[[str, Tree, Sequence[str]], Sequence[str] | None] = _all_files
     """Which of the files the named analyzer looks at."""
+    identify: Callable[[str], str] = _unknown
+    """What decides, with a commit and its files, what the named analyzer reports; '' if that is
+    not known: then nothing it reported is kept.
+    """
     unreviewed: tuple[str, ...] = ()
     """Patterns of files that need no reviewer, as the user's settings say."""
     unsuppressed: Mapping[str, Analyzer] = field(default_factory=dict)

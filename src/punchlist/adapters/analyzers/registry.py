@@ -165,6 +165,12 @@ def list_files_seen(
     return analyzer.list_seen(tree, paths) if isinstance(analyzer, CommandAnalyzer) else ()
 
 
+def identify_analyzer(analyzers: Mapping[str, Analyzer], name: str) -> str:
+    """Return what decides, with a commit, what the named analyzer reports; '' if not known."""
+    analyzer = analyzers.get(name)
+    return analyzer.identify() if isinstance(analyzer, CommandAnalyzer) else ""
+
+
 def build_unsuppressed(
     settings: AnalyzerSettings, kit: Kit | None = None, names: Iterable[str] = ()
 ) -> dict[str, Analyzer]:

@@ -18,6 +18,7 @@ from punchlist.adapters.analyzers.configuration.declared import ConfigurationKey
 from punchlist.adapters.analyzers.configuration.imports import ROOTS
 from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurationError
 from punchlist.adapters.analyzers.entries import ReportParser, join_analyses
+from punchlist.adapters.analyzers.identity import identify_readers
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
 from punchlist.adapters.sandbox.git_view import show_repository
 from punchlist.adapters.sandbox.home_view import list_secrets
@@ -31,7 +32,7 @@ from punchlist.adapters.sandbox.installations import (
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import HOME, Sandbox, SandboxWishes
 from punchlist.adapters.sandbox.secret_files import find_secret_files
-from punchlist.adapters.sandbox.support import sandbox_kind
+from punchlist.adapters.sandbox.support import probe_support, sandbox_kind
 from punchlist.intake.source_files import Sources
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.ports.analyzer import Analysis
@@ -206,6 +207,12 @@ class AnalyzerTool:
         """Return whether it looks at a file of this language; by default if it wants the file."""
         return self.wants_file(path, tree)
 
+    def identify_program(self, program: Sequence[str]) -> str:
+        """Return what changes whenever the program does; '' if that is not known. Only for a tool
+        that reads nothing but its program and the tree.
+        """
+        return ""
+
     def skip_reason(self, tree: Tree) -> str:
         """Return why the tool has nothing to do in this project, or ''."""
         return ""
@@ -258,6 +265,20 @@ class CommandAnalyzer:
         if not self._tool.reach_known:
             return None
         return [path for path in paths if self._tool.sees_file(path, tree)]
+
+    def identify(self) -> str:
+        """Return what decides, with a commit and its files, what the tool reports; '' if that is
+        not known: it may read more than these.
+        """
+        tool, kit = self._tool, self._kit
+        program = tool.find_program(kit)
+        more = (kit.wishes.read, tool.inputs, kit.configurations.get(tool.name))
+        if not program or any(more) or not self._is_confined() or kit.is_tracked(program[0]):
+            return ""
+        known = tool.identify_program(program)
+        chosen = (program, sorted(vars(tool).items()), kit.wishes, probe_support(), os.getuid())
+        env = sorted(build_environment(walled=True).items())
+        return known and f"{known} {identify_readers()} {chosen!r} {env}"
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
         tool = self._tool

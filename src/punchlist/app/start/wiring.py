@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 from punchlist.adapters.analyzers.registry import (
     build_analyzers,
     build_unsuppressed,
+    identify_analyzer,
     list_files_seen,
     suppressions_of,
     undeclared_analyzers,
@@ -77,6 +78,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         unsuppressed=build_unsuppressed(settings.analyzers, kit, tools),
         undeclared=undeclared_analyzers(settings.analyzers),
         files_seen=partial(list_files_seen, analyzers),
+        identify=partial(identify_analyzer, analyzers),
         unreviewed=settings.analyzers.unreviewed,
         documents=_open_documents(run, started, files.folder),
         fixers={"edits": EditFixer(suppressions)},

@@ -1,10 +1,15 @@
 """Find what the change brought about outside its lines: findings that the base does not have."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
 from typing import NamedTuple
+
+from msgspec import MsgspecError
 
 from punchlist.model.dedup.identity import match_findings
 from punchlist.model.finding.finding import Finding
+from punchlist.model.ledger.codec import decode, encode
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.analyzer import Analysis, Analyzer
@@ -53,19 +58,45 @@ async def _match_base(
     run: Run,
     world: World,
 ) -> dict[int, int]:
-    """Let the analyzer look at the base; return which of the findings it reports there, too."""
+    """Let the analyzer look at the base, unless what it said of it is kept; return which of the
+    findings it reports there, too.
+    """
     change = world.change
     base = run.started.new_against or change.base
-    async with world.trees.open_tree(base, pristine=_base_view(world)) as tree:
-        there = frozenset(tree.files())
-        before = None
-        if paths is not None:
-            names = (change.renamed.get(path, path) for path in paths)
-            before = [path for path in names if path in there]
-        old = await analyzer.analyze(tree, before)
-        tree.untouched = old.confined
+    names = None if paths is None else [change.renamed.get(path, path) for path in paths]
+    key = _make_key(analyzer.name, base, names, world)
+    old = _load_kept(key, world)
+    if old is None:
+        old = await _look_at_base(analyzer, base, names, world)
+        if key and not (old.failed or old.skipped or old.unread):
+            world.cache.put(key, encode(old))
     renames = {old_path: new_path for new_path, old_path in change.renamed.items()}
     return match_findings((*old.findings, *old.beyond), found, renames)
+
+
+def _make_key(name: str, base: str, names: Sequence[str] | None, world: World) -> str:
+    """Return what the cache keeps the analyzer's look at the base by; '' if it must not."""
+    known = world.identify(name)
+    basis = encode((name, known, base, names, _base_view(world)))
+    return f"base-look/{sha256(basis).hexdigest()}" if known else ""
+
+
+def _load_kept(key: str, world: World) -> Analysis | None:
+    kept = world.cache.get(key) if key else None
+    with suppress(MsgspecError):
+        return decode(kept, Analysis) if kept else None
+    return None
+
+
+async def _look_at_base(
+    analyzer: Analyzer, base: str, names: Sequence[str] | None, world: World
+) -> Analysis:
+    async with world.trees.open_tree(base, pristine=_base_view(world)) as tree:
+        there = frozenset(tree.files())
+        before = None if names is None else [path for path in names if path in there]
+        old = await analyzer.analyze(tree, before)
+        tree.untouched = old.confined
+    return old
 
 
 def _is_in_change(finding: Finding, change: Change) -> bool:

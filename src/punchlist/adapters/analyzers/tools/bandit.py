@@ -1,6 +1,7 @@
 """Bandit: security of Python code."""
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -14,6 +15,7 @@ from punchlist.adapters.analyzers.entries import (
     report_parser,
     with_unread,
 )
+from punchlist.adapters.analyzers.identity import identify_package
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table
 from punchlist.intake.raw_finding import RawFinding, shorten_raw
@@ -128,6 +130,9 @@ class Bandit(AnalyzerTool):
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         return (sys.executable, "-I", "-m", "bandit")
+
+    def identify_program(self, program: Sequence[str]) -> str:
+        return identify_package(self.name)
 
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
         if has_tool_table(tree, "pyproject.toml", "bandit"):

@@ -15,6 +15,7 @@ from punchlist.adapters.analyzers.entries import (
     with_unparsed,
     with_unread,
 )
+from punchlist.adapters.analyzers.identity import identify_binary
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
 from punchlist.adapters.analyzers.tools.python_linters import find_ignored, find_ignored_by_file
 from punchlist.adapters.analyzers.tools.python_project import has_tool_table, oldest_python
@@ -106,6 +107,9 @@ class Ruff(AnalyzerTool):
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         return kit.find_bundled(self.name)
+
+    def identify_program(self, program: Sequence[str]) -> str:
+        return identify_binary(program[0])
 
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
         configured = bool(find_files(tree, "ruff.toml", ".ruff.toml")) or any(
