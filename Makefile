@@ -58,6 +58,7 @@ reference: $(READY)
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/openapi.py
 	$(BIN)/python tools/report_reference.py
+	$(BIN)/python tools/parse_workflows.py
 
 # Types every command that the docs show, and writes what is printed into the pages; then look at the difference.
 refresh: $(READY)

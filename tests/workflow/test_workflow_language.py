@@ -1,11 +1,19 @@
 """The workflow language: small, and every mistake is named with file, path and remedy."""
 
 import pytest
+import yaml
 
 from punchlist.errors import WorkflowError
 from punchlist.steps.plan import Options as Plan
 from punchlist.workflow.language import Do, OnLimit, Repeat, StopWhen, Until
-from punchlist.workflow.loader import builtin_names, load_builtin, load_workflow, parse_workflow
+from punchlist.workflow.loader import (
+    builtin_names,
+    hash_text,
+    load_builtin,
+    load_parsed,
+    load_workflow,
+    parse_workflow,
+)
 
 GOOD = """
 about: a test
@@ -117,3 +125,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
 
 def test_a_huge_file_is_no_workflow():
     assert "is no workflow" in mistakes("a" * 100_000)
+
+
+def test_what_is_kept_parsed_of_the_built_in_workflows_is_what_they_say():
+    texts = [load_builtin(name).text for name in builtin_names()]
+    said = {hash_text(text): yaml.safe_load(text) for text in texts}
+    assert load_parsed() == said, "run: make reference"

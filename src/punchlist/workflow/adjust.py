@@ -1,12 +1,8 @@
 """Change a workflow for one run: how many rounds it has, and which score approves a fix."""
 
-from typing import Any
-
-import yaml
-
 from punchlist.errors import UsageError
 from punchlist.workflow.language import Do, Repeat, Workflow, list_steps
-from punchlist.workflow.loader import parse_workflow, with_options, with_rounds
+from punchlist.workflow.loader import load_text, parse_again, with_options, with_rounds
 
 MOST_ROUNDS = 100
 TOP_SCORE = 100
@@ -42,13 +38,13 @@ def _drop_fixing(workflow: Workflow) -> Workflow:
     if not any(isinstance(step, Do) and step.verb == "review" for step in workflow.steps):
         inside = f"rounds: {workflow.name} reviews within its rounds, so 0 of them look at nothing"
         raise UsageError(inside, hint="ask for at least 1, or use `punchlist review`")
-    data = yaml.safe_load(workflow.text)
+    data = load_text(workflow)
     data["steps"] = [
         step
         for step, element in zip(data["steps"], workflow.steps, strict=True)
         if isinstance(element, Do) and element.verb in _WITHOUT_FIXES
     ]
-    return _parse_again(workflow, data, "without rounds")
+    return parse_again(workflow, data, "without rounds")
 
 
 def _set_threshold(workflow: Workflow, threshold: int) -> Workflow:
@@ -61,16 +57,11 @@ def _set_threshold(workflow: Workflow, threshold: int) -> Workflow:
     return with_options(workflow, {"challenge": {"threshold": threshold}})
 
 
-def _parse_again(workflow: Workflow, data: dict[str, Any], how: str) -> Workflow:
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
-    return parse_workflow(text, workflow.name, f"{workflow.name} {how}")
-
-
 def drop_steps(workflow: Workflow, verb: str) -> Workflow:
     """Return the workflow, and its text that a run pins, without the outer steps of a verb."""
-    data = yaml.safe_load(workflow.text)
+    if not any(isinstance(step, Do) and step.verb == verb for step in workflow.steps):
+        return workflow
+    data = load_text(workflow)
     steps = zip(data["steps"], workflow.steps, strict=True)
     left = [raw for raw, step in steps if not (isinstance(step, Do) and step.verb == verb)]
-    if len(left) == len(workflow.steps):
-        return workflow
-    return _parse_again(workflow, {**data, "steps": left}, f"without {verb}")
+    return parse_again(workflow, {**data, "steps": left}, f"without {verb}")

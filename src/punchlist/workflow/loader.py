@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import yaml
 from msgspec import Struct
 
 from punchlist.errors import WorkflowError
@@ -25,6 +25,9 @@ class _Loop(Struct, frozen=True, forbid_unknown_fields=True):
     rounds: int = 3
     on_limit: OnLimit = OnLimit.GO_ON
     hard_cap: int = 5
+
+
+PARSED = Path(__file__).with_name("builtin") / "parsed.json"
 
 
 def builtin_names() -> list[str]:
@@ -96,6 +99,26 @@ def _parse_yaml(text: str, origin: str) -> Mapping[Any, Any]:
     if len(text) > _LARGEST:
         size = f"{len(text)} characters"
         raise WorkflowError(f"{origin}: {size} is no workflow; the limit is {_LARGEST}")
+    known = load_parsed().get(hash_text(text))
+    return _decode_yaml(text, origin) if known is None else known
+
+
+@cache
+def load_parsed() -> Mapping[str, Mapping[str, Any]]:
+    """Return what the built-in workflows say, by the hash of their text: to import a parser of YAML
+    for them takes longer than to parse them.
+    """
+    found: Mapping[str, Mapping[str, Any]] = msgspec.json.decode(PARSED.read_bytes())
+    return found
+
+
+def hash_text(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _decode_yaml(text: str, origin: str) -> Mapping[Any, Any]:
+    import yaml
+
     try:
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
             why = f"{origin}: aliases (*name) are not part of the language"
@@ -205,10 +228,9 @@ def _suggest_name(word: str, known: Iterable[str]) -> str:
 
 def with_options(workflow: Workflow, options: Mapping[str, Mapping[str, Any]]) -> Workflow:
     """Return the workflow with these options of the steps of each verb, and its text with them."""
-    data = yaml.safe_load(workflow.text)
+    data = load_text(workflow)
     data["steps"] = [_set_options(step, options) for step in data["steps"]]
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
-    return parse_workflow(text, workflow.name, f"{workflow.name} with other options")
+    return parse_again(workflow, data, "with other options")
 
 
 def _set_options(step: Any, options: Mapping[str, Mapping[str, Any]]) -> Any:
@@ -227,15 +249,14 @@ def with_rounds(workflow: Workflow, rounds: int) -> Workflow:
     loops = [step for step in workflow.steps if isinstance(step, Repeat)]
     if all(loop.rounds == rounds for loop in loops):
         return workflow
-    data = yaml.safe_load(workflow.text)
+    data = load_text(workflow)
     for step in data["steps"]:
         if isinstance(step, dict) and "repeat" in step:
             loop = step["repeat"]
             _follow_rounds(loop, rounds)
             loop["rounds"] = rounds
             loop["hard_cap"] = max(rounds, loop.get("hard_cap", 0))
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
-    return parse_workflow(text, workflow.name, f"{workflow.name} with {rounds} rounds")
+    return parse_again(workflow, data, f"with {rounds} rounds")
 
 
 def _follow_rounds(loop: dict[str, Any], rounds: int) -> None:
@@ -247,3 +268,19 @@ def _follow_rounds(loop: dict[str, Any], rounds: int) -> None:
             options = {"attempts": PlanOptions().attempts, **(named["plan"] or {})}
             if before <= options["attempts"] < rounds:
                 steps[index] = {"plan": {**options, "attempts": rounds}}
+
+
+def load_text(workflow: Workflow) -> dict[str, Any]:
+    """Return what the text of the workflow says, to be changed."""
+    import yaml
+
+    data: dict[str, Any] = yaml.safe_load(workflow.text)
+    return data
+
+
+def parse_again(workflow: Workflow, data: dict[str, Any], how: str) -> Workflow:
+    """Return the workflow with another text, which a run pins."""
+    import yaml
+
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
+    return parse_workflow(text, workflow.name, f"{workflow.name} {how}")
