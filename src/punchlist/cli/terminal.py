@@ -1,5 +1,6 @@
 """Print results to stdout, all else to stderr; rich is imported late."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,10 @@ _PIPED_WIDTH = 160
 """Columns of a line in a pipe or a file, where no window cuts it."""
 
 
+_AS_TERMINAL = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"})
+"""Variables by which rich takes what is no terminal for one."""
+
+
 class Unread(Exception):
     """The reader of our output went away, or there is no room for it; the message may be empty."""
 
@@ -32,6 +37,13 @@ def _get_console(stream: str) -> "Console":
     if not console.is_terminal:
         console.width = max(console.width, _PIPED_WIDTH)
     return console
+
+
+def is_plain(stream: str) -> bool:
+    """Return whether lines are written as they are: neither a terminal nor taken for one. Then
+    rich need not be imported for them.
+    """
+    return not getattr(sys, stream).isatty() and _AS_TERMINAL.isdisjoint(os.environ)
 
 
 def stdout_console() -> "Console":
@@ -61,6 +73,11 @@ def guard_stdout() -> Iterator[None]:
 @guard_stdout()
 def say(*parts: "RenderableType") -> None:
     """Print a result to stdout."""
+    parts = tuple(parts)
+    if is_plain("stdout") and all(map(_is_as_printed, parts)):
+        sys.stdout.write("".join(f"{part}\n" for part in parts))
+        sys.stdout.flush()
+        return
     console = stdout_console()
     if console.is_terminal:
         for part in parts:
@@ -74,6 +91,11 @@ def say(*parts: "RenderableType") -> None:
     sys.stdout.flush()
 
 
+def _is_as_printed(part: "RenderableType") -> bool:
+    """Return whether rich would print just this, and the end of a line, where nothing is cut."""
+    return isinstance(part, str) and part.isprintable() and part == part.rstrip()
+
+
 def _is_line(part: "RenderableType") -> bool:
     """Return whether a text is one line for programs, too, which only the terminal may wrap."""
     return bool(getattr(part, "no_wrap", None))
@@ -82,6 +104,9 @@ def _is_line(part: "RenderableType") -> bool:
 def note(*parts: "RenderableType") -> None:
     """Print progress, a warning or an error to stderr."""
     for part in parts:
+        if is_plain("stderr") and _is_as_printed(part):
+            print(part, file=sys.stderr, flush=True)
+            continue
         stderr_console().print(part, soft_wrap=not stderr_console().is_terminal)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from punchlist.cli.options import OutputMode
 from punchlist.cli.show.plan import describe_scope
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import print_json, stderr_console
+from punchlist.cli.terminal import is_plain, print_json, stderr_console
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import Run, count_statuses
@@ -215,8 +215,7 @@ def _format_scope(event: ev.Started) -> str:
 @contextmanager
 def open_view(output: OutputMode) -> Iterator[ProgressView]:
     """Yield the view that fits the output mode and the terminal."""
-    console = stderr_console()
-    live = console.is_terminal and not console.is_dumb_terminal and not output.quiet
+    live = not (output.quiet or is_plain("stderr")) and _can_redraw()
     if output.events:
         yield EventView()
     elif not live:
@@ -227,6 +226,11 @@ def open_view(output: OutputMode) -> Iterator[ProgressView]:
                 yield view
     else:
         yield from _open_board()
+
+
+def _can_redraw() -> bool:
+    console = stderr_console()
+    return console.is_terminal and not console.is_dumb_terminal
 
 
 def _open_board() -> Iterator[ProgressView]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from punchlist.cli.show.caveats import suggest_analyzers
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.words import escape_text, one_line
+from punchlist.cli.terminal import is_plain
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
@@ -23,7 +24,7 @@ from punchlist.views.review.diagnostics import (
 from punchlist.views.summary import find_gaps
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.console import RenderableType
 
 _FIXABLE = "[*]"
 _NO_FILE = "(no file)"
@@ -32,7 +33,7 @@ _OF_FIXES = frozenset({"check", "flag"})
 """Kinds of gaps that a review, which runs no checks and makes no fixes, does not have."""
 
 
-def render_review(run: Run, *, statistics: bool = False) -> "Iterator[Text]":
+def render_review(run: Run, *, statistics: bool = False) -> "Iterator[RenderableType]":
     """Yield a line for each problem, by file and line, or for each rule; then notes on what was
     and was not read; then one line that sums it up.
     """
@@ -50,13 +51,15 @@ def count_document(run: Run) -> list[RuleCount]:
     return count_rules(list_diagnostics(run))
 
 
-def _line(*parts: "str | tuple[str, str]") -> "Text":
+def _line(*parts: "str | tuple[str, str]") -> "RenderableType":
+    if is_plain("stdout"):
+        return "".join(part if isinstance(part, str) else part[0] for part in parts)
     from rich.text import Text
 
     return Text.assemble(*parts, no_wrap=True)
 
 
-def _render_diagnostic(found: ReviewDiagnostic) -> "Text":
+def _render_diagnostic(found: ReviewDiagnostic) -> "RenderableType":
     """Return `file:line:col: RULE message`; what lacks a line or column has 1 there, as editors and
     problem matchers want a number.
     """
@@ -88,7 +91,7 @@ def _disarm(text: str) -> str:
     return one_line(text).replace("##[", "## [")
 
 
-def _render_counts(counts: Sequence[RuleCount]) -> "Iterator[Text]":
+def _render_counts(counts: Sequence[RuleCount]) -> "Iterator[RenderableType]":
     width = max((len(_disarm(each.rule)) for each in counts), default=0)
     digits = max((len(f"{each.count:,}") for each in counts), default=0)
     for each in counts:
@@ -104,7 +107,7 @@ def _render_counts(counts: Sequence[RuleCount]) -> "Iterator[Text]":
         )
 
 
-def _render_notes(run: Run) -> "Iterator[Text]":
+def _render_notes(run: Run) -> "Iterator[RenderableType]":
     """Yield what the reviewers read, by language, what none of them read, and other notes."""
     if run.reviewing.seen:
         reviews = run.reviewing.reviews.values()
@@ -123,11 +126,11 @@ def _render_notes(run: Run) -> "Iterator[Text]":
             yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
 
 
-def _note(word: str, text: str, style: str = "dim") -> "Text":
+def _note(word: str, text: str, style: str = "dim") -> "RenderableType":
     return _line((f"{word}: ", f"bold {style}"), (_disarm(text), style))
 
 
-def _render_closing(run: Run, found: Sequence[ReviewDiagnostic]) -> "Text":
+def _render_closing(run: Run, found: Sequence[ReviewDiagnostic]) -> "RenderableType":
     """Return the one line that says what the review comes to, and what to type next."""
     complete = run_outcome(run) is not RunOutcome.INCOMPLETE
     head = describe_found(found) if found else _describe_none(run, complete=complete)
