@@ -54,6 +54,13 @@ def test_the_files_that_no_reviewer_read_are_named_by_language(shop):
     assert "not reviewed: No reviewer looked at 1 JavaScript file: web.js" in ran.stdout
 
 
+def test_that_no_checks_were_run_is_said_in_one_line_also_where_nothing_was_found(shop):
+    said = "note: No tests or other checks of the project were run: "
+    clean = shop("review", "--all", "--ignore", "*").stdout
+    for printed in (shop("review").stdout, shop("review", "--statistics").stdout, clean):
+        assert [line.startswith(said) for line in printed.splitlines()].count(True) == 1
+
+
 def test_statistics_count_by_rule_and_mark_what_tools_can_fix(shop):
     ran = shop("review", "--statistics")
     assert ran.stdout.startswith("2  F401  [*] `os` imported but unused\n")

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _FIXABLE = "[*]"
 _NO_FILE = "(no file)"
 _LOUD = frozenset({Severity.CRITICAL, Severity.MAJOR})
-_OF_FIXES = frozenset({"check", "flag"})
-"""Kinds of gaps that a review, which runs no checks and makes no fixes, does not have."""
 
 
 def render_review(run: Run, *, statistics: bool = False) -> "Iterator[RenderableType]":
@@ -122,7 +120,7 @@ def _render_notes(run: Run) -> "Iterator[RenderableType]":
     for text in suggest_analyzers(run):
         yield _note("not reviewed", text, "yellow")
     for gap in find_gaps(run):
-        if gap.about not in _OF_FIXES and gap not in unread:
+        if gap not in unread:
             yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
 
 
