@@ -37,24 +37,18 @@ have fewer than chance.
 _GAP = "\u200b"
 _JOINERS = re.compile("(?<=[!-~])[\u200c\u200d]++(?=[!-~])")
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_ACTED_ON = tuple(
-    (marker, re.compile(pattern, re.MULTILINE | re.IGNORECASE), instead)
-    for marker, pattern, instead in (
-        ("@", r"@(?=\w)", rf"@{_GAP}"),
-        ("#", r"#(?=\d)", rf"#{_GAP}"),
-        ("-", r"(?<=GH)-(?=\d)", rf"-{_GAP}"),
-        (
-            "http",
-            r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?=:?\s{1,5}https?://)",
-            rf"\g<0>{_GAP}",
-        ),
-        ("/", r"^[ \t>*+-]{0,40}(?=/\w)", rf"\g<0>{_GAP}"),
-        (":", r"^(?=(?:[a-z]{1,30}-){1,4}by[ \t]*:|punchlist-[\w-]{1,40}[ \t]*:)", _GAP),
-        ("![", r"!(?=\[)", rf"!{_GAP}"),
-        ("<", r"<(?=[a-z/!?])", rf"<{_GAP}"),
-        ("&", r"&(?=#|commat|num;|sol;|excl;|lt)", rf"&{_GAP}"),
-    )
+_ACTED_ON = (
+    ("@", r"@(?=\w)", rf"@{_GAP}"),
+    ("#", r"#(?=\d)", rf"#{_GAP}"),
+    ("-", r"(?<=GH)-(?=\d)", rf"-{_GAP}"),
+    ("http", r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?=:?\s{1,5}https?://)", rf"\g<0>{_GAP}"),
+    ("/", r"^[ \t>*+-]{0,40}(?=/\w)", rf"\g<0>{_GAP}"),
+    (":", r"^(?=(?:[a-z]{1,30}-){1,4}by[ \t]*:|punchlist-[\w-]{1,40}[ \t]*:)", _GAP),
+    ("![", r"!(?=\[)", rf"!{_GAP}"),
+    ("<", r"<(?=[a-z/!?])", rf"<{_GAP}"),
+    ("&", r"&(?=#|commat|num;|sol;|excl;|lt)", rf"&{_GAP}"),
 )
+"""What a text has, the pattern to look for then, and what takes its place."""
 
 
 def safe_text(text: str) -> str:
@@ -63,7 +57,7 @@ def safe_text(text: str) -> str:
     safe = remove_secrets(_JOINERS.sub("", plain.encode("utf-8", "replace").decode()))
     for marker, pattern, instead in _ACTED_ON:
         if marker in safe:
-            safe = pattern.sub(instead, safe)
+            safe = re.sub(pattern, instead, safe, flags=re.MULTILINE | re.IGNORECASE)
     return disarm_links(safe)
 
 
@@ -71,7 +65,7 @@ def remove_secrets(text: str) -> str:
     """Return the text with every secret replaced by its kind."""
     for removed, marker, pattern in _secret_patterns():
         if marker in text:
-            text = pattern.sub(removed, text)
+            text = re.sub(pattern, removed, text)
     folded = text.casefold()
     if any(stem in folded for stem in _STEMS):
         text = _ASSIGNED.sub(_redact_value, text)
@@ -88,11 +82,10 @@ def remove_secrets(text: str) -> str:
 
 
 @cache
-def _secret_patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+def _secret_patterns() -> tuple[tuple[str, str, str], ...]:
     table = tomllib.loads(Path(__file__).with_name("secret_patterns.toml").read_text("utf-8"))
     return tuple(
-        (_secret_note(kind), marker, re.compile(pattern))
-        for kind, marker, pattern in table["patterns"]
+        (_secret_note(kind), marker, pattern) for kind, marker, pattern in table["patterns"]
     )
 
 

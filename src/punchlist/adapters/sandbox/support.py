@@ -104,9 +104,12 @@ def _restricts(found: LandlockSupport) -> bool:
 @cache
 def _probe(program: str) -> Support:
     """Try the real command line with `true`, with less and less until it works."""
+    filtered = bool(build_filter(unix_sockets=False))
+    if filtered and _works(program, frozenset()):  # so it knows all options, too
+        return Support(program, frozenset())
     known = _print_help(program)
     old = {name for name, option in _OPTIONS.items() if option not in known}
-    if not build_filter(unix_sockets=False):
+    if not filtered:
         old.add("seccomp")
     for count in range(len(_TRIED) + 1):
         for less in combinations(_TRIED, count):

@@ -7,18 +7,15 @@ from pathlib import PurePosixPath
 
 from punchlist.model.checks.check import Check
 
-_CAUSES = tuple(
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
-        r"^(?:E\s+)?((?:ModuleNotFoundError|ImportError): (?!Failed to import test).+)$",
-        r"^\S*: (No module named \S+)$",
-        r"^(?:E\s+)?\s*((?:Error(?: \[\w+\])?: )?Cannot find (?:module|package) .+)$",
-        r"((?:error: )?unrecognized arguments: .+)$",
-        r"^E\s+(fixture '.+' not found)$",
-        r"^(?:\S+: )*((?:line )?(?:\d+: )?\S+: (?:command )?not found)$",
-        r"^(?:E\s+)?((?:[a-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception)(?::.*)?)$",
-        r"^E\s+(assert .+)$",
-    )
+_CAUSES = (
+    r"^(?:E\s+)?((?:ModuleNotFoundError|ImportError): (?!Failed to import test).+)$",
+    r"^\S*: (No module named \S+)$",
+    r"^(?:E\s+)?\s*((?:Error(?: \[\w+\])?: )?Cannot find (?:module|package) .+)$",
+    r"((?:error: )?unrecognized arguments: .+)$",
+    r"^E\s+(fixture '.+' not found)$",
+    r"^(?:\S+: )*((?:line )?(?:\d+: )?\S+: (?:command )?not found)$",
+    r"^(?:E\s+)?((?:[a-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception)(?::.*)?)$",
+    r"^E\s+(assert .+)$",
 )
 """The most telling first: what is not installed comes before what failed because of it."""
 MADE_BY_SETUP = "made by `punchlist setup`"
@@ -69,7 +66,7 @@ def find_cause(output: str) -> str:
     """Return the last line of the most telling kind of error in the output, or ''."""
     plain = _COLOUR.sub("", output)
     for pattern in _CAUSES:
-        found = pattern.findall(plain)
+        found = re.findall(pattern, plain, re.MULTILINE)
         if found:
             return " ".join(found[-1].split())[:_LONGEST]
     return ""
