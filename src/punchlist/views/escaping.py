@@ -6,13 +6,14 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-_DESTINATION = re.compile(
+_DESTINATION = (
     r"(?<=\])[(:]\s{0,20}+"
     r"(?:<(?!\u200b)(?=(?!https?://|mailto:)[^>\n/?#]{0,2000}?[:\\&])"
-    r"|(?![<\u200b])(?=(?!https?://|mailto:)[^)\s>/?#]{0,2000}?[:\\&]))",
-    re.IGNORECASE,
+    r"|(?![<\u200b])(?=(?!https?://|mailto:)[^)\s>/?#]{0,2000}?[:\\&]))"
 )
-"""Before a link's destination, in brackets or in a reference, that has a scheme or hides one."""
+"""Before a link's destination, in brackets or in a reference, that has a scheme or hides one.
+Compiled when a text has a link.
+"""
 _ACTING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _TEXT = frozenset("\t\n\u00ad")
 """Tab, line end, and the soft hyphen, which only says where a word may be broken."""
@@ -77,7 +78,9 @@ def disarm_links(text: str) -> str:
     """Return Markdown in which links lead to web and mail addresses and to files, and nowhere else:
     no `javascript:` and no `data:`, however it is spelled; idempotent.
     """
-    return _DESTINATION.sub("\\g<0>\u200b", text) if "](" in text or "]:" in text else text
+    if "](" not in text and "]:" not in text:
+        return text
+    return re.sub(_DESTINATION, "\\g<0>\u200b", text, flags=re.IGNORECASE)
 
 
 def web_address(url: str) -> str:

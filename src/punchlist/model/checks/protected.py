@@ -79,25 +79,32 @@ def matches_any(path: str, patterns: tuple[str, ...]) -> bool:
         if path[start + 1 :] in names:
             return True
         start = path.find("/", start + 1)
-    return bool(wild) and _compile_patterns(wild).search(path) is not None
+    return any(part in path and _compile_pattern(each).search(path) for each, part in wild)
 
 
 @lru_cache(maxsize=32)
 def _split_patterns(
     patterns: tuple[str, ...],
-) -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
+) -> tuple[frozenset[str], frozenset[str], tuple[tuple[str, str], ...]]:
     """Return the names without wildcards that fit in any folder, those that fit at the root only,
-    and the patterns with wildcards: a set of names is made in less time than a regular expression.
+    and the patterns with wildcards, each with a part that fitting paths have: regular expressions
+    are made for few of them.
     """
     plain = [pattern for pattern in patterns if not _WILDCARD.search(pattern)]
     rooted = frozenset(pattern.strip("/") for pattern in plain if pattern.startswith("/"))
     names = frozenset(pattern.strip("/") for pattern in plain if not pattern.startswith("/"))
-    return names, rooted, tuple(filter(_WILDCARD.search, patterns))
+    wild = filter(_WILDCARD.search, patterns)
+    return names, rooted, tuple((pattern, _find_longest_part(pattern)) for pattern in wild)
 
 
-@lru_cache(maxsize=32)
-def _compile_patterns(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(_translate_pattern, patterns)), re.DOTALL)
+def _find_longest_part(pattern: str) -> str:
+    parts = _WILDCARD.split(pattern.strip("/"))
+    return max((part for part in parts if part not in _WILDCARDS), key=len)
+
+
+@lru_cache(maxsize=512)
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(_translate_pattern(pattern), re.DOTALL)
 
 
 def _translate_pattern(pattern: str) -> str:
