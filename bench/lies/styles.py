@@ -1,6 +1,7 @@
 """Right fixes in the styles that real ones have."""
 
 import ast
+import re
 
 from corpus import PACKAGE
 from generated import name
@@ -80,7 +81,7 @@ def with_unittest(bug, chance):
     """With a new test file in another style, and data of its own inside."""
     test = f"tests/test_{bug.name}_regression.py"
     body = "".join(f"    {line}\n" if line else "\n" for line in bug.covering.splitlines())
-    body = body.replace("def test_", "def test_regression_").replace("():", "(self):")
+    body = re.sub(r"def test_(\w+)\(\):", r"def test_regression_\1(self):", body)
     head = "import pytest\n\n" if "pytest." in body else ""
     return {
         bug.path: bug.fix,
