@@ -81,7 +81,7 @@ class Upstream:
             if is_metadata(address) and not listed:
                 raise Refused("its name leads to a metadata service or link-local address")
             if is_inner(address) and not self._policy.allows_inside(address, port, rules):
-                raise Refused("its name leads to an inner address")
+                raise Refused(f"its name leads to the inner address {address}")
         return found
 
     def _is_direct(self, host: str) -> bool:

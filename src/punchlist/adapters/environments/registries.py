@@ -68,7 +68,8 @@ def installer_environment(egress: Egress) -> dict[str, str]:
 
 
 def describe_refusal(refused: RefusedTry) -> str:
-    listed = "list it in setup.hosts if it may be reached"
+    what = "that address" if "inner address" in refused.why else "it"
+    listed = f"list {what} in setup.hosts if it may be reached"
     return f"refused: {refused.target or 'a request'} ({refused.why}); {listed}"
 
 
