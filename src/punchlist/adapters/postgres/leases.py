@@ -8,6 +8,7 @@ end of its lease cannot write any more, whatever it believes.
 import os
 import socket
 from collections.abc import Iterable
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from threading import Event, RLock, Thread
 from typing import Self
@@ -77,19 +78,15 @@ class PostgresLeases:
         has one; with `force` only for the run.
         """
         held: dict[bytes, int] = {}
-        try:
-            if request:
-                name = encode(f"request {request}")
-                try:
+        with ExitStack() as undo:
+            undo.callback(self.give_back, held)
+            with suppress(AlreadyRunning) if force else nullcontext():
+                if request:
+                    name = encode(f"request {request}")
                     held[name] = self._take(name, run)
-                except AlreadyRunning:
-                    if not force:
-                        raise
             name = encode(run)
             self.epochs[run] = held[name] = self._take(name, run)
-        except BaseException:
-            self.give_back(held)
-            raise
+            undo.pop_all()
         return PostgresLease(self, held)
 
     def find_holder(self, run: str) -> LeaseHolder | None:
