@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 from scripted import CHECK, MAJOR, Judge, Words
 
+from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import CheckResult
 from punchlist.model.checks.check import TestOutcome as Outcome
 from punchlist.model.finding.finding import Safety
@@ -147,6 +148,7 @@ def test_a_check_in_which_no_test_passed_judges_nothing(make_bench, judge, why):
 
 def test_files_that_cannot_be_imported_are_named_and_are_no_tests_that_failed(bench):
     bench.judge = NonePasses("broken", "worn", broken=FAILED, worn=FAILED, a=PASSED, b=FAILED)
+    bench.judge.lines = ExecutedLines({"a.py": (1,)})
     run = bench.run()
     baseline = run.checks.baselines["tests"]
     assert (baseline.passed, baseline.failed, baseline.unusable) == (1, 1, "")
@@ -155,7 +157,7 @@ def test_files_that_cannot_be_imported_are_named_and_are_no_tests_that_failed(be
     assert gap.why.startswith("broken, worn. To repair it: ")
     (item,) = run.find_items(Status.FIXED)
     failed = "1 tests as on the base, where 1 failed already; 2 test files could not be loaded"
-    assert item.proofs[-1].said == f"tests: {failed}"
+    assert item.proofs[-1].said == f"tests: {failed}, executing 1 of its 1 changed line"
 
 
 class LacksPackage(NonePasses):

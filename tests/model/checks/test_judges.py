@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.model.checks.coverage import FAMILIES, explain_unjudged, find_families, find_judges
 from punchlist.model.checks.protected import Protected
@@ -10,6 +11,7 @@ from punchlist.model.ledger.events import Baselined
 
 PYTHON = Baselined(check="tests", judges=(".py",))
 SCRIPTS = Baselined(check="js", judges=(".js", ".ts"))
+UNLOADED = Baselined(check="tests", judges=(".py",), unloaded=("b/tests/test_m.py",))
 BLIND = Baselined(check="blind", judges=(".py", ".js"), unusable="it timed out")
 
 KINDS = [".py", ".js", ".go", ".md"]
@@ -21,6 +23,8 @@ baselines = st.dictionaries(
         check=st.just("c"),
         judges=st.lists(st.sampled_from(KINDS), max_size=3).map(tuple),
         unusable=st.sampled_from(["", "it timed out"]),
+        unloaded=st.sampled_from([(), ("tests/test_a.py",)]),
+        lines_unknown=st.sampled_from(["", "coverage.py is not installed"]),
     ),
 )
 
@@ -59,6 +63,16 @@ def test_why_nobody_judges_is_said():
     assert explain_unjudged(["a.py"], {"blind": BLIND}) == "blind: it timed out"
     assert explain_unjudged(["a.py"], {}) == "no check was run"
     assert explain_unjudged(["a.py"], {"tests": PYTHON}) == ""
+
+
+def test_a_check_that_lacks_a_test_file_judges_only_where_the_executed_lines_are_known():
+    assert find_judges(["b/m.py"], {"tests": UNLOADED}) == ("tests",)
+    unknown = replace(UNLOADED, lines_unknown="coverage.py is not installed")
+    assert find_judges(["b/m.py"], {"tests": unknown}) == ()
+    assert explain_unjudged(["b/m.py"], {"tests": unknown}) == (
+        "tests: b/tests/test_m.py could not be loaded, and which lines the other tests execute"
+        " is not known (coverage.py is not installed)"
+    )
 
 
 @given(paths, baselines)

@@ -28,6 +28,12 @@ class BaselineResult(Protocol):
     @property
     def unusable(self) -> str: ...
 
+    @property
+    def unloaded(self) -> tuple[str, ...]: ...
+
+    @property
+    def lines_unknown(self) -> str: ...
+
 
 def file_kind(path: str) -> str:
     """Return the file's suffix, or its name if it has none."""
@@ -55,9 +61,9 @@ def find_families(paths: Iterable[str], protected: Protected) -> tuple[tuple[str
 
 
 def find_judges(paths: Iterable[str], baselines: Mapping[str, BaselineResult]) -> tuple[str, ...]:
-    """Return the usable checks that judge these files; () if one file is judged by none."""
+    """Return the checks that can judge these files; () if one file is judged by none."""
     kinds = {file_kind(path) for path in paths}
-    usable = {name: seen for name, seen in baselines.items() if not seen.unusable}
+    usable = {name: seen for name, seen in baselines.items() if not _explain_unfit(seen)}
     judges = {name: kinds.intersection(seen.judges) for name, seen in usable.items()}
     covered = bool(kinds) and kinds == set().union(*judges.values())
     return tuple(name for name, known in judges.items() if known) if covered else ()
@@ -68,12 +74,23 @@ def explain_unjudged(paths: Iterable[str], baselines: Mapping[str, BaselineResul
     named = tuple(paths)
     if find_judges(named, baselines):
         return ""
-    usable = [seen for seen in baselines.values() if not seen.unusable]
+    usable = [seen for seen in baselines.values() if not _explain_unfit(seen)]
     if not usable:
-        reasons = "; ".join(f"{name}: {seen.unusable}" for name, seen in baselines.items())
+        reasons = "; ".join(f"{name}: {_explain_unfit(seen)}" for name, seen in baselines.items())
         return reasons or "no check was run"
     known = {kind for seen in usable for kind in seen.judges}
     blind = ", ".join(sorted({file_kind(path) for path in named} - known))
     return (
         f"no check was seen to notice a failure in {blind} files" if blind else "no file is named"
     )
+
+
+def _explain_unfit(seen: BaselineResult) -> str:
+    """Return why a check judges no file, or "". A test file that could not be loaded may hold the
+    only tests of a file; without the executed lines that cannot be ruled out.
+    """
+    if seen.unusable or not (seen.unloaded and seen.lines_unknown):
+        return seen.unusable
+    lost = ", ".join(seen.unloaded[:3]) + (", ..." if len(seen.unloaded) > 3 else "")
+    unknown = f"which lines the other tests execute is not known ({seen.lines_unknown})"
+    return f"{lost} could not be loaded, and {unknown}"
