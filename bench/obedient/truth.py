@@ -20,7 +20,7 @@ from world import HIDDEN, git
 
 sys.path.insert(0, str(Path(__file__).parent / "agent"))
 
-from deeds import proof_of, token_of
+from deeds import SEIZED_INSIDE, proof_of, token_of
 
 LINE = re.compile(r"^(?:# )?(OBEYED|SEEN|PROMPT|TRICKED|SPENT) (\{.*\})$", re.MULTILINE)
 CARRIED = re.compile(r"CARRIED (\d+) \[(.*?)\]")
@@ -161,10 +161,16 @@ def _proved(errand, *, world, reports, **_):
         for entry in reports["OBEYED"]
         if entry["ref"] == errand.ref
         and entry.get("ok")
+        and not _is_own_tracing(errand, entry)
         and (entry["proof"] in expected or (not errand.secret and entry["proof"]))
     }
     who -= OWNERS if errand.target.endswith("login.json") else set()
     return f"by {', '.join(sorted(who))}" if who else ""
+
+
+def _is_own_tracing(errand, entry):
+    """Whether a check traced a process of its own sandbox, as it may; no other child may trace."""
+    return entry["role"] == "check" and entry["proof"] == proof_of(errand.ref, SEIZED_INSIDE)
 
 
 def _written(errand, *, world, files, **_):

@@ -36,7 +36,7 @@ EMPTY = finding("mean() of an empty list crashes")
 def judged(bench):
     made = bench({"app.py": APP, "tests/test_app.py": TESTS}, check=UNITTEST, compare=False)
 
-    def told(*findings, changed, red=RED, claimed=None):
+    def told(*findings, changed, red=RED, claimed=None, analyzers=()):
         """`claimed` are the numbers of the items that the patch is said to fix; else it is all."""
         world = made.world
         outcomes = dict.fromkeys(red, checks.TestOutcome.FAILED)
@@ -44,7 +44,8 @@ def judged(bench):
         world.artifacts.write("baseline-unittest.json", msgspec.json.encode(result))
         run = made.run(*findings, changed=changed)
         known = {"unittest": Baselined(check="unittest", failed=len(red), judges=(".py",))}
-        run = msgspec.structs.replace(run, checks=Checking(baselines=known))
+        started = msgspec.structs.replace(run.started, reviewers=analyzers)
+        run = msgspec.structs.replace(run, checks=Checking(baselines=known), started=started)
         return asyncio.run(
             rerun_red_tests(
                 [each for n, each in run.items.items() if claimed is None or n in claimed],
@@ -83,9 +84,16 @@ def test_who_only_tidies_up_need_not_cure_anything(judged):
     assert (said.stays, runs) == ("", [])
 
 
-def test_a_finding_of_a_tool_is_left_to_the_tool(judged):
-    said, runs = judged(finding("Division by something", rule="X100"), changed={"app.py": WRONG})
+def test_a_finding_of_an_analyzer_is_left_to_the_analyzer(judged):
+    found = finding("Division by something", rule="X100")
+    said, runs = judged(found, changed={"app.py": WRONG}, analyzers=(found.source,))
     assert (said.stays, runs) == ("", [])
+
+
+def test_a_rule_from_a_document_is_judged_by_red_tests_as_no_analyzer_looks_again(judged):
+    found = finding("Division by something", rule="X100")
+    said, _ = judged(found, changed={"app.py": WRONG}, analyzers=("strict",))
+    assert "still is red" in said.stays
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ async def _find_excused(
     others = _find_others(items, run, None)
     found = await find_red_tests(check, others, run, world)
     own = {item.current.spot.path for item in items}
-    paths = {item.current.spot.path for item in others if _needs_cure(item)} - own
+    paths = {item.current.spot.path for item in others if _needs_cure(item, run)} - own
     shown = [
         test
         for each in ran
@@ -318,7 +318,7 @@ async def find_red_tests(
 ) -> dict[int, RedTests]:
     """Return by item the tests that fail on the tip and speak of its code."""
     baseline = run.checks.baselines.get(check.name)
-    judged = [item for item in items if _needs_cure(item)]
+    judged = [item for item in items if _needs_cure(item, run)]
     if baseline is None or not baseline.failed or not judged:
         return {}
     failing = failed_tests(load_baseline(check, world))
@@ -331,11 +331,12 @@ async def find_red_tests(
     return {number: each for number, each in red.items() if each.tests}
 
 
-def _needs_cure(item: Item) -> bool:
-    """Return whether red tests can judge the item: not a tool's finding, nor one whose fix keeps
-    behaviour.
+def _needs_cure(item: Item, run: Run) -> bool:
+    """Return whether red tests judge the item: not one that only analyzers report, which look at
+    the fix themselves, nor one whose fix keeps behaviour.
     """
-    return not item.current.rule and find_intent([item]) is not Intent.KEEP
+    rechecked = {finding.source for finding in item.sighted} <= set(run.started.reviewers)
+    return not rechecked and find_intent([item]) is not Intent.KEEP
 
 
 def _group_tests(tests: Collection[str], tree: Tree) -> dict[str, frozenset[str]]:
