@@ -153,3 +153,28 @@ def test_style_counts_only_if_it_is_asked_for(type_in, flawed):
     assert review(type_in, "--all", "app.py", "--select", "UP0*")[1] == [("app.py", "UP032")]
     every = review(type_in, "--all", "app.py", "--set", "analyzers.rules=all")[1]
     assert every == [("app.py", "F401"), ("app.py", "UP032")]
+
+
+def test_a_selected_rule_is_looked_for_though_it_is_left_out_by_default(make_punchlist, repo):
+    repo.commit({"app.py": "import time\n\n\ndef age(at=time.time()):\n    return at\n"})
+    for kind in ("correctness", "all"):
+        asked = ("--select", "B008", "--set", f"analyzers.rules={kind}")
+        assert make_punchlist(repo.root)("review", "--all", *asked).returncode == 1
+
+
+@pytest.mark.parametrize("asked", [("--select", "UP*"), ("--set", "analyzers.rules=all")])
+def test_fixes_of_rules_that_only_the_run_asked_for_are_proven_elsewhere(
+    make_punchlist, repo, tmp_path, asked
+):
+    repo.commit({"app.py": "class Price(object):\n    pass\n"})  # UP004
+    punchlist = make_punchlist(repo.root)
+    punchlist.env |= {"PUNCHLIST_ANALYZERS__RULES": "correctness"}
+    ran = punchlist("run", "--all", "--no-checks", *asked)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert punchlist("export", "last", "--to", str(tmp_path / "evidence")).returncode == 0
+    (branch,) = repo.git("branch", "--format=%(refname:short)", "--list", "punchlist/*").split()
+    punchlist.home = tmp_path / "another"
+    proven = punchlist(
+        "prove", f"main..{branch}", "--evidence", str(tmp_path / "evidence"), "--yes", "--json"
+    )
+    assert (proven.returncode, json.loads(proven.stdout)["verdict"]) == (0, "agree")

@@ -121,7 +121,7 @@ class Ruff(AnalyzerTool):
         if configured:
             return (*selected, *more)
         # Settings of folders above the tree, and of the user, are not the project's.
-        rules = (*(selected or _choose_rules(tree, asked.kind)), *more)
+        rules = (*(selected or _choose_rules(tree, asked)), *more)
         oldest = oldest_python(tree)
         if oldest is None:
             return ("--isolated", *rules)
@@ -133,13 +133,15 @@ class Ruff(AnalyzerTool):
         return with_unread(parse(ran.stdout, sources), unread)
 
 
-def _choose_rules(tree: Tree, kind: str) -> tuple[str, ...]:
+def _choose_rules(tree: Tree, asked: RuffRules) -> tuple[str, ...]:
     """Return the options for a project without settings for ruff; those for flake8 and pylint are
-    respected.
+    respected. Of the rules that we leave out, those that the user names are not.
     """
-    if kind == "all":
-        return (f"--select={ALL_SELECT}", f"--ignore={ALL_IGNORE}")
-    ignored = [CORRECTNESS_IGNORE, *find_ignored(tree)]
+    ours = ALL_IGNORE if asked.kind == "all" else CORRECTNESS_IGNORE
+    left_out = [rule for rule in ours.split(",") if rule not in asked.also]
+    if asked.kind == "all":
+        return (f"--select={ALL_SELECT}", f"--ignore={','.join(left_out)}")
+    ignored = [*left_out, *find_ignored(tree)]
     per_file = [f"--per-file-ignores={each}" for each in find_ignored_by_file(tree)]
     return (f"--select={CORRECTNESS_SELECT}", f"--ignore={','.join(ignored)}", *per_file)
 

@@ -2,6 +2,7 @@
 machine has and its user allows.
 """
 
+import contextlib
 import re
 import tempfile
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from punchlist._version import __version__
 from punchlist.adapters.analyzers.registry import build_analyzers
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.git.command import decode_text
 from punchlist.adapters.git.workshop import Workshop
@@ -227,20 +229,24 @@ class _Prover:
 
 
 def _adopt_rules(loaded: LoadedSettings, pinned: str) -> LoadedSettings:
-    """Return our settings, with the rules of ruff that the run had selected if we select none, and
-    without a tracker or a store of results. Nothing else of the evidence's settings is used:
-    arguments and programs of tools are commands.
+    """Return our settings with the rules that the run asked of ruff, which our own selection
+    replaces, and without a tracker or a store of results. Nothing else of the evidence's settings
+    is used: arguments and programs of tools are commands.
     """
     settings = loaded.settings
-    try:
-        asked: Sequence[str] = decode_settings(pinned).settings.analyzers.select
-    except msgspec.MsgspecError:  # of another version
-        asked = ()
-    chosen = settings.analyzers.select or tuple(each for each in asked if _RULE.fullmatch(each))
-    plain = replace(
-        settings,
-        analyzers=replace(settings.analyzers, select=chosen),
-        track=TrackSettings(),
-        keep=KeepSettings(),
+    ours, asked = settings.analyzers, AnalyzerSettings()
+    with contextlib.suppress(msgspec.MsgspecError):  # of another version
+        asked = decode_settings(pinned).settings.analyzers
+    more = (*ours.extend_select, *_keep_codes(asked.extend_select))
+    analyzers = replace(
+        ours,
+        select=ours.select or _keep_codes(asked.select),
+        extend_select=tuple(dict.fromkeys(more)),
+        rules="all" if "all" in (ours.rules, asked.rules) else ours.rules,
     )
+    plain = replace(settings, analyzers=analyzers, track=TrackSettings(), keep=KeepSettings())
     return replace(loaded, settings=plain)
+
+
+def _keep_codes(rules: Sequence[str]) -> tuple[str, ...]:
+    return tuple(each for each in rules if _RULE.fullmatch(each))
