@@ -162,11 +162,24 @@ def test_a_selected_rule_is_looked_for_though_it_is_left_out_by_default(make_pun
         assert make_punchlist(repo.root)("review", "--all", *asked).returncode == 1
 
 
-@pytest.mark.parametrize("asked", [("--select", "UP*"), ("--set", "analyzers.rules=all")])
+UNUSED = (
+    "import os  # noqa: F401\nfrom typing import List\n\n\ndef read(names: List[str]):\n    pass\n"
+)
+"""The fix of UP006 brings about another F401, which is fixed in the same commit."""
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("class Price(object):\n    pass\n", ("--select", "UP*")),
+        ("class Price(object):\n    pass\n", ("--set", "analyzers.rules=all")),
+        (UNUSED, ("--select", "UP006,F401", "--commits", "one")),
+    ],
+)
 def test_fixes_of_rules_that_only_the_run_asked_for_are_proven_elsewhere(
-    make_punchlist, repo, tmp_path, asked
+    make_punchlist, repo, tmp_path, text, asked
 ):
-    repo.commit({"app.py": "class Price(object):\n    pass\n"})  # UP004
+    repo.commit({"app.py": text})
     punchlist = make_punchlist(repo.root)
     punchlist.env |= {"PUNCHLIST_ANALYZERS__RULES": "correctness"}
     ran = punchlist("run", "--all", "--no-checks", *asked)

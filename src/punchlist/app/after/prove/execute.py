@@ -82,7 +82,7 @@ class ClaimExecutor:
         self, key: FindingKey, claimed: tuple[int, int], *, bare: bool
     ) -> Said | None:
         """Return what speaks against the analyzer's silence, or None. `claimed`: how many items are
-        said to be gone, and how many of these the parent need not have.
+        said to be gone, and how many of these the parent does not have.
         """
         source, rule, path = key
         paths = tuple(
@@ -98,13 +98,16 @@ class ClaimExecutor:
             return Verdict.CANNOT_TELL, before
         if isinstance(after, str):
             return Verdict.CANNOT_TELL, after
-        wanted = claimed[0] if before[key] >= claimed[0] else claimed[0] - claimed[1]
+        wanted = claimed[0] - claimed[1]
         where = f"{source} {rule} in {path}"
         how = " with its suppressions switched off" if bare else ""
         if before[key] < wanted:
             return Verdict.DISAGREE, f"{where}: {before[key]} on the parent{how}, not {wanted}"
         if before[key] - after[key] < wanted:
-            return Verdict.DISAGREE, f"{where}: still {after[key]} of {before[key]}{how}"
+            return (
+                Verdict.DISAGREE,
+                f"{where}: still {after[key]}, {before[key]} on the parent{how}",
+            )
         return None
 
     def _find_keys(self, item: int) -> list[FindingKey]:
