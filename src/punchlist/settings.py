@@ -1,7 +1,6 @@
 """Layered settings (default < user < repository < environment < flag) with their origins."""
 
 import os
-import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -19,13 +18,14 @@ from punchlist.adapters.sandbox.settings import SandboxSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import CONFIGURATION, Protected
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.selection import Selection
 from punchlist.model.item.batch import SUBJECT_FIELDS, CommitGrouping
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
 _RESERVED = {"PUNCHLIST_HOME", "PUNCHLIST_CONFIG", "PUNCHLIST_CHILD"}
-_BRACED = re.compile(r"\{[^{}]*\}?|\}")
+_BRACED = late_pattern(r"\{[^{}]*\}?|\}")
 _LISTED = "`punchlist doctor --settings` lists them"
 
 Tables = dict[str, Any]

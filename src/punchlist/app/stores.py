@@ -1,18 +1,18 @@
 """Where the state is: SQLite below the home folder, or PostgreSQL for a fleet; copies between."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.errors import LedgerBroken, SettingsError, StoreError
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.ledger.hash_chain import verify_lines
 from punchlist.ports.state import SharedState
 
 _POSTGRES = ("postgresql://", "postgres://")
 _SQLITE = "sqlite"
-_PASSWORD = re.compile(r"(//[^/:@]*:)[^@/]*@")
+_PASSWORD = late_pattern(r"(//[^/:@]*:)[^@/]*@")
 _KINDS = "give postgresql://USER@HOST/NAME, or nothing for SQLite in the state folder"
 
 

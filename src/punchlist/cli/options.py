@@ -1,6 +1,5 @@
 """Options that several commands share, and the request made of them."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -10,13 +9,14 @@ from msgspec.structs import replace
 
 from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import CommitGrouping
 from punchlist.model.patch.change import ScopeKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
+_TIME = late_pattern(r"(\d+(?:\.\d+)?)(s|m|h)?")
 _UNITS = {"s": 1, "m": 60, "h": 3600, None: 1}
 
 

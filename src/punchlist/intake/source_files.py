@@ -1,6 +1,5 @@
 """The files of a tree that reports point into, each read and parsed once."""
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -8,6 +7,7 @@ from typing import Protocol
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.model.dedup.identity import Source
 from punchlist.model.finding.finding import Context, Finding, Fix, Safety, Splice, Spot
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.paths import OUTSIDE, normalize_path
 from punchlist.model.patch.patch import has_overlap
 from punchlist.model.patch.text_positions import Positions
@@ -20,7 +20,7 @@ TORN_FIX = "its fix changes the same characters twice and was left out"
 _SHOWN = 6
 _WIDEST = 200
 
-_ODD = re.compile("[\udc80-\udcff]")
+_ODD = late_pattern("[\udc80-\udcff]")
 
 
 class Files(Protocol):

@@ -5,7 +5,9 @@ import unicodedata
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+from punchlist.model.finding.late_pattern import late_pattern
+
+_COLOURS = late_pattern(r"\x1b\[[0-9;:]*m")
 _DESTINATION = (
     r"(?<=\])[(:]\s{0,20}+"
     r"(?:<(?!\u200b)(?=(?!https?://|mailto:)[^>\n/?#]{0,2000}?[:\\&])"

@@ -1,6 +1,5 @@
 """The findings document of one round, readable for people and for punchlist."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -9,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.finding.finding import Finding
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import ACTIONABLE, Status
 from punchlist.model.ledger.events import Reviewed
@@ -27,9 +27,9 @@ _SECTIONS = {
     Severity.MINOR: "Minor Issues (Nice to Have)",
 }
 _LEFT = (*ACTIONABLE, Status.BLOCKED)
-_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+_UNFIT = late_pattern(r"[^A-Za-z0-9._-]+")
 _LONGEST_STORY = 80
-_PLAIN_PATH = re.compile(r"[\w./+@-]*[\w/]")
+_PLAIN_PATH = late_pattern(r"[\w./+@-]*[\w/]")
 _EARLIER = "reported in an earlier round, not in this one; no fix of it landed"
 _EMPHASIS = ("*", "_", ":", "[")
 

@@ -9,20 +9,21 @@ from operator import ne
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase, digits
 
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.views.escaping import UNSEEN, disarm_links
 
 _STEMS = ("pass", "pwd", "secret", "token", "key", "credential", "auth")
-_ASSIGNED = re.compile(
+_ASSIGNED = late_pattern(
     r"(?P<name>(?:pass(?:word|wd|phrase)?|pwd|secret|token|(?:api|access|private|account)[_-]?key|credentials?|auth)[\w-]{0,20}"
     r"[\"']?\s{0,5}(?::=|=>|==|[:=])\s{0,5})(?:(?P<quote>[\"'`])(?P<quoted>[^\s\"'`]{5,300})(?P=quote)|(?P<bare>[^\s\"'`,;()\[\]{}<>]{8,300}))",
     re.IGNORECASE,
 )
-_HEADER = re.compile(
+_HEADER = late_pattern(
     r"(?P<name>\b(?:bearer|basic|token)\s{1,5})(?P<bare>[A-Za-z0-9._~+/=-]{16}[A-Za-z0-9._~+/=-]*+)",
     re.IGNORECASE,
 )
-_RUN = re.compile(r"[A-Za-z0-9+/_=-]{24}[A-Za-z0-9+/_=-]*+")
-_HEX = re.compile(r"[0-9a-fA-F-]*+")
+_RUN = late_pattern(r"[A-Za-z0-9+/_=-]{24}[A-Za-z0-9+/_=-]*+")
+_HEX = late_pattern(r"[0-9a-fA-F-]*+")
 _NOT_A_VALUE = ("$", "<", "{", "%", "*", "[")
 _LEAST_ENTROPY = 3.7
 _LEAST_DIGITS = 2
@@ -35,8 +36,8 @@ have fewer than chance.
 # Letters after a zero-width space are text to a person, and no mention, command, image or tag to a
 # tracker.
 _GAP = "\u200b"
-_JOINERS = re.compile("(?<=[!-~])[\u200c\u200d]++(?=[!-~])")
-_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_JOINERS = late_pattern("(?<=[!-~])[\u200c\u200d]++(?=[!-~])")
+_ANSI = late_pattern(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _ACTED_ON = (
     ("@", r"@(?=\w)", rf"@{_GAP}"),
     ("#", r"#(?=\d)", rf"#{_GAP}"),

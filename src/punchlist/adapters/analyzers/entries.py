@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from punchlist.intake.raw_finding import RawFinding, Unreadable, shorten_raw
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.analyzer import Analysis
 
 T = TypeVar("T")
-_SURROGATES = re.compile(
+_SURROGATES = late_pattern(
     r"(\\+)u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|(\\+)u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
 

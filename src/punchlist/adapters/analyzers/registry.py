@@ -1,6 +1,5 @@
 """The table of analyzers: how settings make each, and which are installed."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -26,11 +25,12 @@ from punchlist.adapters.analyzers.tools.ty import Ty
 from punchlist.adapters.process.run import run
 from punchlist.errors import SettingsError
 from punchlist.model.checks.tool_configuration import ToolConfiguration
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.ports.analyzer import Analysis, Analyzer
 from punchlist.ports.tree import Tree
 
-_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+_VERSION = late_pattern(r"\d+(?:\.\d+)+\S*")
 
 Make = Callable[[AnalyzerSettings, Kit], AnalyzerTool]
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from punchlist.adapters.git.command import REGULAR, Git, TreeEntry, decode_text
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.model.finding.finding import Splice
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.patch.line_regions import ChangeLines, LineEdit, Region
 from punchlist.model.patch.parse_diff import DiffFile, parse_diff, parse_hunks
 from punchlist.model.patch.patch import FileChange, Patch
 from punchlist.ports.repository import Draft, MadeCommit, RegionDraft
 
-_COMMIT = re.compile(r"^commit ([0-9a-f]{40,64})\n", re.MULTILINE)  # no line of a diff is like it
+_COMMIT = late_pattern(r"^commit ([0-9a-f]{40,64})\n", re.MULTILINE)  # no line of a diff is like it
 _DIFF = ("-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 _REPLACED = ("new file mode", "deleted file mode", "old mode")
 

@@ -12,10 +12,11 @@ from msgspec import Struct
 from punchlist.adapters.git.command import LINK, REGULAR, SUBMODULE, TreeEntry, escape_path, is_utf8
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.patch.change import WHOLE, Change, LineRange, ScopeKind
 
 _DIFF = ("diff-tree", "-r", "-M", "--no-commit-id", "--ignore-submodules=all")
-_MARKS = re.compile(
+_MARKS = late_pattern(
     rb"^(?:(diff --git )|(Binary files )|@@ -(?:(0,0)|\S+) \+(\d+)(?:,(\d+))? @@)", re.MULTILINE
 )
 _UNSHALLOW = "git fetch --unshallow"

@@ -1,8 +1,8 @@
 """The fix report as Markdown and JSON, cycle by cycle, for runs with agents."""
 
-import re
 from collections.abc import Iterator
 
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
@@ -19,7 +19,7 @@ _STATUS = {
     CycleStatus.FAILED: "failed: something was held against what was changed in the last cycle",
     CycleStatus.UNVERIFIED: "unverified: nothing that counts has judged the last cycle",
 }
-_TICKS = re.compile("`+")
+_TICKS = late_pattern("`+")
 _LONGEST_DIFF = 400
 """Lines of one cycle's diff; the JSON has them all."""
 

@@ -1,6 +1,5 @@
 """One self-contained HTML page: no network, works without scripts, escapes all text."""
 
-import re
 from base64 import b64encode
 from datetime import UTC, datetime
 from functools import cache
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from punchlist._version import __version__
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.ledger.run import Run
 from punchlist.views import html_view as page
 from punchlist.views.escaping import escape_controls
@@ -27,7 +27,7 @@ _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src {}; img-src data:; base-uri 'none';"
     " form-action 'none'"
 )
-_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_CODE = late_pattern(r"(?<!`)`([^`\n]+)`(?!`)")
 MANY = 400
 """From so many items on, the board shows them without numbers."""
 

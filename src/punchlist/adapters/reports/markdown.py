@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from punchlist.model.finding.finding import Finding
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
@@ -21,7 +22,7 @@ _SECTIONS = {
     Severity.MINOR: "Minor Issues (Nice to Have)",
 }
 _CODE = r"(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)"
-_ACTIVE = re.compile(rf"{_CODE}|<(?=[A-Za-z/!?])|!\[|@(?=\w)")
+_ACTIVE = late_pattern(rf"{_CODE}|<(?=[A-Za-z/!?])|!\[|@(?=\w)")
 _ROUND = str.maketrans("[]", "()")
 _LONGEST_DIFF = 24
 

@@ -1,6 +1,5 @@
 """Results of runs as files in a folder."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +8,9 @@ from pathlib import Path
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.errors import convert_errors
 from punchlist.errors import StoreError
+from punchlist.model.finding.late_pattern import late_pattern
 
-RUN = re.compile(r"\d{6}-[0-9a-f]{6}")
+RUN = late_pattern(r"\d{6}-[0-9a-f]{6}")
 """The id of a run. What is called otherwise is not punchlist's, and is left alone."""
 
 

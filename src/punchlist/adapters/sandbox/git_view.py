@@ -3,29 +3,30 @@ neither its settings, which may hold tokens and commands, nor its hooks, logs or
 """
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.model.finding.late_pattern import late_pattern
+
 Bind = tuple[Path, Path, bool]
 MadeFile = tuple[Path, bytes]
 
-_POINTER = re.compile(r"gitdir: ?([^\n]+)\n?")
+_POINTER = late_pattern(r"gitdir: ?([^\n]+)\n?")
 _SHOWN = "HEAD index objects refs packed-refs info shallow commondir gitdir ORIG_HEAD MERGE_HEAD"
-_KEPT = re.compile(
+_KEPT = late_pattern(
     r"core\.(repositoryformatversion|bare|filemode|symlinks|ignorecase|precomposeunicode|autocrlf"
     r"|eol|safecrlf|sparsecheckout|sparsecheckoutcone)"
     r"|extensions\.\w+|index\.version|feature\.manyfiles"
 )
 """Settings without which git would misread the repository."""
-_OWN = re.compile(
+_OWN = late_pattern(
     r"core\.(hookspath|attributesfile|excludesfile|logallrefupdates|compression)|gc\.auto"
 )
 """Others that punchlist's own repositories have."""
-_PLAIN = re.compile(r"[\w./+-]*")
-_SECTION = re.compile(r"\[\s*([\w.-]+)\s*(?:\"((?:[^\"\\]|\\.)*)\")?\s*\](.*)")
+_PLAIN = late_pattern(r"[\w./+-]*")
+_SECTION = late_pattern(r"\[\s*([\w.-]+)\s*(?:\"((?:[^\"\\]|\\.)*)\")?\s*\](.*)")
 _ALTERNATES = 16
 OBJECTS = Path("/", "tmp", "objects")
 

@@ -5,13 +5,15 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-_NAMES = re.compile(
+from punchlist.model.finding.late_pattern import late_pattern
+
+_NAMES = late_pattern(
     r"\.envs?|\.envrc|\.env[._-].*|.*\.env|\.npmrc|\.yarnrc\.yml|\.pypirc|[._]netrc"
     r"|\.git-credentials|\.dockercfg|\.htpasswd|\.pgpass|\.my\.cnf|\.s3cfg|\.boto|\.vault-token"
     r"|id_(?:rsa|dsa|ecdsa|ed25519)",
     re.IGNORECASE,
 )
-_TEMPLATES = re.compile(
+_TEMPLATES = late_pattern(
     r"\b(?:example|sample|template|dist|defaults?|tpl|tmpl|schema)\b|\.(?:md|[cm]?[jt]s|py)$",
     re.IGNORECASE,
 )

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import re
 import time
 from contextlib import ExitStack, nullcontext, suppress
 from hashlib import sha256
@@ -13,9 +12,10 @@ import msgspec
 
 from punchlist.adapters.store.errors import convert_errors, make_store_error
 from punchlist.errors import AlreadyRunning
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.state import LeaseHolder
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_PLAIN = late_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _TRIES = 4
 _PAUSE = 0.05
 """A process that only checks whether a run is alive holds the lock for a moment."""

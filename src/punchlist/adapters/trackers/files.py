@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.adapters.store.errors import make_store_error
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.ports.tracker import Filing
@@ -19,14 +20,14 @@ from punchlist.views.issue_text import IssueText
 from punchlist.views.safe_text import safe_text
 
 INDEX = "README.md"
-_NAME = re.compile(r"(?P<severity>[a-z]+)-(?P<key>[0-9a-zA-Z]{1,16})-[a-z0-9-]*\.md")
-_COMMENT = re.compile(r"^<!-- punchlist:fingerprint (\S+) -->$", re.MULTILINE)
-_SLUG = re.compile(r"[^a-z0-9]+")
+_NAME = late_pattern(r"(?P<severity>[a-z]+)-(?P<key>[0-9a-zA-Z]{1,16})-[a-z0-9-]*\.md")
+_COMMENT = late_pattern(r"^<!-- punchlist:fingerprint (\S+) -->$", re.MULTILINE)
+_SLUG = late_pattern(r"[^a-z0-9]+")
 _SLUG_LIMIT = 60
 _DISMISSED = "Status: dismissed"
 _HEAD = 3
 """Lines: the title, an empty one, and the mark of a dismissed issue."""
-_TOP = re.compile(rf"\A(# [^\n]*\n\n)?(?:{_DISMISSED}[^\n]*\n\n)?")
+_TOP = late_pattern(rf"\A(# [^\n]*\n\n)?(?:{_DISMISSED}[^\n]*\n\n)?")
 
 
 class IssueHead(NamedTuple):

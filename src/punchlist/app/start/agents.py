@@ -1,6 +1,5 @@
 """Build the agents of a run from its pinned settings; no call is paid for twice."""
 
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from punchlist.adapters.agents.settings import RoleSettings
 from punchlist.adapters.agents.spending import Spending
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError, UsageError
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import OUTSIDE, Agent
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Hear = Callable[[str, str], None]
 """Called with the label of a call and a piece of the agent's output."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_NAME = late_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TALKING = frozenset({"clarifier", "planner", "fixer"})
 """Roles that continue each other's conversations. Every other role has a home of its own, even if
 the same agent plays it: a fixer must not find the private tests of a reproducer there.

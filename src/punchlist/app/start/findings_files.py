@@ -1,6 +1,5 @@
 """Files of findings for a run: from a request, or items of an earlier run."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +16,7 @@ from punchlist.app.start.request import Request
 from punchlist.app.state_folder import write_state
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.finding.finding import Spot
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.moved_lines import MovedFile, follow_spot, parse_moves
@@ -26,7 +26,7 @@ REQUESTS = "requests/findings"
 SEEN_AT = "seen_at"
 """The commit in which an issue has its place."""
 _ISSUES = "issues.json"
-_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_COMMIT = late_pattern(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _DIFF = ("--find-renames", "-U0", "--no-ext-diff", "--no-textconv", "--no-color")
 SETTLED = frozenset({Status.FIXED, Status.DISMISSED})
 

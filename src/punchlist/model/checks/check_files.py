@@ -1,16 +1,20 @@
 """The project's own files that a check's command comes from or runs: no fixer may change them."""
 
-import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from punchlist.model.checks.check import Check
+from punchlist.model.finding.late_pattern import late_pattern
 
-_WORD = re.compile(r"[\w./@+-]+")
-_INTERPRETER = re.compile(r"(?:python|pypy|node|deno|bun|ruby|perl|php|lua|\w*sh)[\d.]*(?:\.exe)?")
-_WRAPPER = re.compile(r"env|uv|poetry|pipenv|hatch|pdm|rye|run|exec|nice|timeout|-.*|\d+\w?|\w+=.*")
-_NAMES_FILE = re.compile(r"-f|-c|--(?:\w+-)?(?:config|settings|\w*file)")
+_WORD = late_pattern(r"[\w./@+-]+")
+_INTERPRETER = late_pattern(
+    r"(?:python|pypy|node|deno|bun|ruby|perl|php|lua|\w*sh)[\d.]*(?:\.exe)?"
+)
+_WRAPPER = late_pattern(
+    r"env|uv|poetry|pipenv|hatch|pdm|rye|run|exec|nice|timeout|-.*|\d+\w?|\w+=.*"
+)
+_NAMES_FILE = late_pattern(r"-f|-c|--(?:\w+-)?(?:config|settings|\w*file)")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".ksh", ".mk", ".just", ".ps1", ".bat", ".cmd")
 
 

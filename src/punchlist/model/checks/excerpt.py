@@ -4,10 +4,14 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
+from punchlist.model.finding.late_pattern import late_pattern
+
 _LIMIT = 6000
 _TESTS = 5
-_HEAD = re.compile(r"^(?:_{3,}.*_{3,}$|(?:FAIL|ERROR|FAILED):? )")
-_END = re.compile(r"^(?:={10,}|_{3,}.*_{3,}$|(?:FAIL|ERROR): |-+ (?:generated|Captured|coverage))")
+_HEAD = late_pattern(r"^(?:_{3,}.*_{3,}$|(?:FAIL|ERROR|FAILED):? )")
+_END = late_pattern(
+    r"^(?:={10,}|_{3,}.*_{3,}$|(?:FAIL|ERROR): |-+ (?:generated|Captured|coverage))"
+)
 
 
 def excerpt(output: str, tests: Sequence[str]) -> str:

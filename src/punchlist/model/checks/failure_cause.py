@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 
 from punchlist.model.checks.check import Check
+from punchlist.model.finding.late_pattern import late_pattern
 
 _CAUSES = (
     r"^(?:E\s+)?((?:ModuleNotFoundError|ImportError): (?!Failed to import test).+)$",
@@ -19,19 +20,19 @@ _CAUSES = (
 )
 """The most telling first: what is not installed comes before what failed because of it."""
 MADE_BY_SETUP = "made by `punchlist setup`"
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?")
-_PYTHON_LACKS = re.compile(r"No module named|ImportError|unrecognized arg|fixture '")
-_NODE_LACKS = re.compile(r"Cannot find (?:module|package)")
-_NO_PROGRAM = re.compile(r"not found$")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_PYTHON = late_pattern(r"(?:python|pypy)[\d.]*t?")
+_PYTHON_LACKS = late_pattern(r"No module named|ImportError|unrecognized arg|fixture '")
+_NODE_LACKS = late_pattern(r"Cannot find (?:module|package)")
+_NO_PROGRAM = late_pattern(r"not found$")
+_COLOUR = late_pattern(r"\x1b\[[0-9;]*m")
 _LONGEST = 300
 
 
 _NESTED = "During handling of the above exception, another exception occurred"
-_NO_FIXTURE = re.compile(r"fixture '\w+' not found")
-_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
-_NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] [^:\n]*: '([^'\n]+)'")
-_UNREACHABLE = re.compile(
+_NO_FIXTURE = late_pattern(r"fixture '\w+' not found")
+_NO_MODULE = late_pattern(r"ModuleNotFoundError: No module named '(\w+)")
+_NO_FILE = late_pattern(r"FileNotFoundError: \[Errno 2\] [^:\n]*: '([^'\n]+)'")
+_UNREACHABLE = late_pattern(
     r"gaierror|getaddrinfo (?:failed|ENOTFOUND|EAI_AGAIN)|Name or service not known|nodename nor"
     r" servname|Temporary failure in name resolution|Network is unreachable|No route to host"
     r"|Failed to resolve '|ENETUNREACH"

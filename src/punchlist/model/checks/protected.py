@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.word_lists import load_words
 
 _PATTERNS = load_words(__file__, "protected.toml")
@@ -17,7 +18,7 @@ agents that judge it.
 """
 
 
-_WILDCARD = re.compile(r"(\*\*/?|\*|\?)")
+_WILDCARD = late_pattern(r"(\*\*/?|\*|\?)")
 _WILDCARDS = {"**": ".*", "**/": ".*", "*": "[^/]*", "?": "[^/]"}
 
 

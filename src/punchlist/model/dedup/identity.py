@@ -1,6 +1,5 @@
 """Match findings of two trees by rule, symbol and code, never by prose or line number."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -12,11 +11,12 @@ from punchlist.model.dedup.rule_equivalence import rule_kind
 from punchlist.model.dedup.symbols import find_symbols
 from punchlist.model.dedup.vocabulary import extract_names, vocabulary
 from punchlist.model.finding.finding import Context, Finding, Spot
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.patch.line_table import LINE_END
 
 # Formatters add and remove these, so they say nothing about which code it is.
 _FORMATTING = dict.fromkeys(map(ord, " \t\n\r\f\v\ufeff()[]{},;'\"\\"))
-_TOKEN = re.compile(r"\w+|\S")
+_TOKEN = late_pattern(r"\w+|\S")
 _AROUND = 80
 _NEAR = 24
 _TELLING = 30

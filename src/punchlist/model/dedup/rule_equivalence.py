@@ -5,13 +5,14 @@ Most of it follows from how the tools name their rules: ruff kept the numbers of
 eslint's names in camel case. `same_rules.txt` has the rest.
 """
 
-import re
 from functools import lru_cache
 from pathlib import Path
 
-_SECURITY = re.compile(r"[SB]([1-7]\d\d)")
-_PYLINT = re.compile(r"(?:PL)?([CERWF]\d{4})")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+from punchlist.model.finding.late_pattern import late_pattern
+
+_SECURITY = late_pattern(r"[SB]([1-7]\d\d)")
+_PYLINT = late_pattern(r"(?:PL)?([CERWF]\d{4})")
+_HUMP = late_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @lru_cache(maxsize=16384)

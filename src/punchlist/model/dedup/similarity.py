@@ -1,12 +1,12 @@
 """Similarity of claims: shared words, weighted by how rare they are in the batch."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from math import fsum, log, sqrt
 
 from punchlist.model.dedup.vocabulary import last_parts, stem, vocabulary
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.word_lists import load_words
 
 _WORDS = load_words(__file__, "common_words.toml")
@@ -22,7 +22,7 @@ _STEEPNESS = 1.5
 _CROWD = 32
 # A longer text names things in passing; a title this short names what it is about.
 _SHORT = 12
-_WORD = re.compile(r"\w+")
+_WORD = late_pattern(r"\w+")
 
 
 class ClaimSimilarity:

@@ -4,9 +4,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.python_source import parse_python
 
-_DEFINITION = re.compile(
+_DEFINITION = late_pattern(
     r"""^\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([^)]*\))?|unsafe|inline|virtual
               |override|extern|const|data|sealed|open|suspend|partial|readonly|declare)\s+)*
     (?:

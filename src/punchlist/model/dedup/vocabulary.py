@@ -4,10 +4,12 @@ import re
 from functools import lru_cache
 from keyword import kwlist
 
-_QUOTED = re.compile(
+from punchlist.model.finding.late_pattern import late_pattern
+
+_QUOTED = late_pattern(
     r"`([^`\n]{1,200})`|(?<![\w'])'\.*([A-Za-z_$][\w.$-]{0,80})'(?![\w'])|\"([A-Za-z_$][\w.$-]{0,80})\""
 )
-_SHAPED = re.compile(
+_SHAPED = late_pattern(
     r"""(?<![\w.])(?:
         [A-Za-z_$]\w*(?:(?:\.|::|->|\#)[A-Za-z_$]\w*)+   # dotted.name, Class::method
       | _*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+_*              # snake_case, CONSTANT_CASE
@@ -18,13 +20,13 @@ _SHAPED = re.compile(
     )""",
     re.VERBOSE,
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
+_IDENTIFIER = late_pattern(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
 # Shaped like identifiers, but the language's or the reviewer's own words.
 _NO_NAMES = frozenset(
     {*kwlist, "e.g", "i.e", "etc", "vs", "object", "self", "cls", "err", "exc"}
 ) | {"snake_case", "camelCase", "PascalCase", "CapWords", "UPPER_CASE", "CamelCase", "mixedCase"}
-_WORD = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = late_pattern(r"[^\W_]+")
+_HUMP = late_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENDINGS = """
     ization ations ation ities ments ingly edly ness ment ions ings ies ing ion ers ed es ly er s e
 """.split()

@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
+from punchlist.model.finding.late_pattern import late_pattern
+
 _SUFFIXES = {
     "Python": "py pyi pyw pyx pxd ipynb",
     "JavaScript": "js jsx mjs cjs",
@@ -79,7 +81,7 @@ _BY_NAME = {
     "gemfile": "Ruby",
     "vagrantfile": "Ruby",
 }
-_SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z]+)")
+_SHEBANG = late_pattern(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z]+)")
 _BY_INTERPRETER = {
     **dict.fromkeys(("python", "pypy"), "Python"),
     **dict.fromkeys(("node", "deno", "bun"), "JavaScript"),
@@ -103,7 +105,7 @@ _BY_WORD = {
     "docker": "Dockerfile",
 }
 _ANY = frozenset({"generic", "regex"})
-_RULE_LANGUAGES = re.compile(
+_RULE_LANGUAGES = late_pattern(
     r"^[\s-]*[\"']?languages?[\"']?:[ \t]*(\[[^\]]*\]|(?:\n\s*-\s*\S+)+|\S+)", re.MULTILINE
 )
 ANALYZED_BY: Mapping[str, str] = {

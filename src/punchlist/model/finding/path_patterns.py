@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-_PARTS = re.compile(r"\\.|\*\*/|/\*\*\Z|\*\*|\*|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
+from punchlist.model.finding.late_pattern import late_pattern
+
+_PARTS = late_pattern(r"\\.|\*\*/|/\*\*\Z|\*\*|\*|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 
 
 class _Pattern(NamedTuple):

@@ -1,15 +1,16 @@
 """Normalize reported paths: below the root, with forward slashes."""
 
-import re
 from posixpath import isabs, normpath
 from urllib.parse import unquote, urlsplit
+
+from punchlist.model.finding.late_pattern import late_pattern
 
 NO_FILE = "no file is named"
 DIRECTORY = "names a directory, not a file"
 OUTSIDE = "lies outside the repository"
 
-_DRIVE = re.compile(r"^/?([A-Za-z]):(?=/)")
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_DRIVE = late_pattern(r"^/?([A-Za-z]):(?=/)")
+_ESCAPE = late_pattern(r"%[0-9A-Fa-f]{2}")
 
 
 def normalize_path(raw: str, root: str, *, literal: bool = False) -> tuple[str, str]:

@@ -1,16 +1,16 @@
 """Which findings a review is about, by rule, path and severity; what is left out is counted."""
 
-import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
 from punchlist.model.finding.finding import Finding
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.path_patterns import is_excluded
 from punchlist.model.finding.severity import Severity
 
-_GROUP = re.compile(r"[A-Z]+\d*")
+_GROUP = late_pattern(r"[A-Z]+\d*")
 
 
 class Selection(

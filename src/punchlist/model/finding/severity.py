@@ -1,7 +1,8 @@
 """Severity: three ranks, and the words reviewers use for them."""
 
-import re
 from enum import StrEnum
+
+from punchlist.model.finding.late_pattern import late_pattern
 
 
 class Severity(StrEnum):
@@ -25,7 +26,7 @@ _WORDS = {
         suggestion recommendation convention none sev3 nice-to-have
     """,
 }
-_PART = re.compile(r"[a-z]+\d?")
+_PART = late_pattern(r"[a-z]+\d?")
 _NEGATIONS = frozenset({"not", "non", "no", "un"})
 _LONGEST = 60
 _BY_WORD = {word: severity for severity, words in _WORDS.items() for word in words.split()}

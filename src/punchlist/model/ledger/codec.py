@@ -1,11 +1,12 @@
 """Compact JSON of the ledger, for any text: odd bytes are lone surrogates."""
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
+
+from punchlist.model.finding.late_pattern import late_pattern
 
 T = TypeVar("T")
 
@@ -14,8 +15,8 @@ T = TypeVar("T")
 _MARK = "\U0010f8ff"
 _MARK_BYTES = _MARK.encode()
 _SHIFT = 0x100000
-_OUT = re.compile("[\ud800-\udfff\U0010f8ff]")
-_BACK = re.compile("\U0010f8ff([\U0010d800-\U0010dfff\U0010f8ff])")
+_OUT = late_pattern("[\ud800-\udfff\U0010f8ff]")
+_BACK = late_pattern("\U0010f8ff([\U0010d800-\U0010dfff\U0010f8ff])")
 
 
 def encode(value: object) -> bytes:

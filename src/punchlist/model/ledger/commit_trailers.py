@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.item.proof import ProofClass
 
 RUN, ITEMS, PROOFS, LEDGER = (f"Punchlist-{name}" for name in ("Run", "Items", "Proofs", "Ledger"))
 _KEYS = (RUN, ITEMS, PROOFS, LEDGER)
-_LINE = re.compile(r"^(Punchlist-[A-Za-z]+): (.*?)\s*$")
-_HASH = re.compile(r"[0-9a-f]{64}")
-_COMMENT = re.compile(r"<!-- punchlist:ledger ([A-Za-z0-9._-]+) ([0-9a-f]{64}) -->")
+_LINE = late_pattern(r"^(Punchlist-[A-Za-z]+): (.*?)\s*$")
+_HASH = late_pattern(r"[0-9a-f]{64}")
+_COMMENT = late_pattern(r"<!-- punchlist:ledger ([A-Za-z0-9._-]+) ([0-9a-f]{64}) -->")
 
 ItemProofs = dict[int, tuple[ProofClass, ...]]
 

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from typing import Any
 
-TAIL = re.compile(rb',"hash":"([0-9a-f]{64})"\}\Z')
+from punchlist.model.finding.late_pattern import late_pattern
+
+TAIL = late_pattern(rb',"hash":"([0-9a-f]{64})"\}\Z')
 
 LIVE = {
     "said-fixed": "claimed",

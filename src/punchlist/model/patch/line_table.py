@@ -1,15 +1,16 @@
 """Line starts of a text; converts between lines, columns and offsets."""
 
-import re
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
 
-LINE_END = re.compile(r"\r\n|\r|\n")
+from punchlist.model.finding.late_pattern import late_pattern
+
+LINE_END = late_pattern(r"\r\n|\r|\n")
 """What ends a line for the tools; `str.splitlines` also breaks at form feeds and Unicode's
 separators.
 """
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_LINE = late_pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
 class LineTable:

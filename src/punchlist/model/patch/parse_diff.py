@@ -6,10 +6,12 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-_GIT = re.compile(r"^(?=diff --git )", re.MULTILINE)
-_PLAIN = re.compile(r"^(?=--- .*\n\+\+\+ .*\n@@ -)", re.MULTILINE)
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,(\d+))? @@(.*)")
-_ESCAPE = re.compile(r'\\([abtnvfr"\\]|[0-7]{3})')
+from punchlist.model.finding.late_pattern import late_pattern
+
+_GIT = late_pattern(r"^(?=diff --git )", re.MULTILINE)
+_PLAIN = late_pattern(r"^(?=--- .*\n\+\+\+ .*\n@@ -)", re.MULTILINE)
+_HUNK = late_pattern(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,(\d+))? @@(.*)")
+_ESCAPE = late_pattern(r'\\([abtnvfr"\\]|[0-7]{3})')
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 
 

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +14,12 @@ from msgspec import Struct
 from punchlist.adapters.store.atomic_write import store_file
 from punchlist.adapters.store.lease import FileLease, find_path_holder
 from punchlist.errors import AlreadyRunning
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.ledger import codec as wire
 from punchlist.ports.agent import Task
 from punchlist.ports.state import LeaseHolder
 
-NAME = re.compile(r"[0-9a-f]{12}")
+NAME = late_pattern(r"[0-9a-f]{12}")
 _TASK, _PROMPT, _ANSWER, _GONE = "task.json", "prompt.md", "answer.json", "withdrawn.json"
 _TAKEN, _ASKING, _GATE = "taken.lock", "asking.lock", "gate.lock"
 _LARGEST = 64 << 20

@@ -13,14 +13,15 @@ from punchlist.adapters.analyzers.configuration.parse import (
     UnusableConfigurationError,
     parse_configuration,
 )
+from punchlist.model.finding.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from punchlist.adapters.analyzers.configuration.survey import Survey
 
-_WORD = re.compile(r"(?<![\w./@~$-])[\w.@~$][\w./@~$+-]*|(?<![\w./@~$:-])/[\w./+-]+")
-_DATA = re.compile(r".*\.(?:jsonc?|json5|toml|ya?ml|cfg|ini|conf|xml|rc|properties|grit)")
-_SCRIPT = re.compile(r".*\.(?:py|[cm]?[jt]sx?|sh|bash|rb|pl|lua|php|so|wasm)")
-_LOADING = re.compile(
+_WORD = late_pattern(r"(?<![\w./@~$-])[\w.@~$][\w./@~$+-]*|(?<![\w./@~$:-])/[\w./+-]+")
+_DATA = late_pattern(r".*\.(?:jsonc?|json5|toml|ya?ml|cfg|ini|conf|xml|rc|properties|grit)")
+_SCRIPT = late_pattern(r".*\.(?:py|[cm]?[jt]sx?|sh|bash|rb|pl|lua|php|so|wasm)")
+_LOADING = late_pattern(
     r"plugin|load|extend|require|import|hook|preset|inherit|custom|parser|processor|rules?.?dir|local",
     re.IGNORECASE,
 )
@@ -30,7 +31,7 @@ _RUNNERS = frozenset(
 )
 """Programs that run what files of the repository say."""
 _SHELLS = frozenset("sh bash dash zsh ksh fish env".split())
-_STARTING = re.compile(
+_STARTING = late_pattern(
     r"exec|eval|compile|runpy|run_path|subprocess|system|popen|spawn|import_module|__import__"
     r"|spec_from|require|load|source",
     re.IGNORECASE,

@@ -7,12 +7,13 @@ from itertools import accumulate
 from posixpath import dirname, join, normpath
 
 from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurationError
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.python_source import parse_python
 
 Read = Callable[[str], Awaitable[str]]
 ROOTS = ("", "src", "lib", "python")
 """Folders of a repository that its Python modules are imported from."""
-_SPECIFIER = re.compile(
+_SPECIFIER = late_pattern(
     r"""(?:\bfrom|\bimport|\brequire|\bresolve)\s*\(?\s*["'`](?P<path>\.[^"'`\n]*)"""
 )
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import msgspec
 
-_JSON_PARTS = re.compile(
+from punchlist.model.finding.late_pattern import late_pattern
+
+_JSON_PARTS = late_pattern(
     r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL
 )
-_SEPARATOR = re.compile(r"[,\n]")
+_SEPARATOR = late_pattern(r"[,\n]")
 
 
 class UnusableConfigurationError(Exception):

@@ -24,14 +24,15 @@ from punchlist.adapters.analyzers.configuration.parse import (
 from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.checks.tool_configuration import ToolConfiguration
+from punchlist.model.finding.late_pattern import late_pattern
 
 _LINK = "120000"
 _STEPS = 1000
 _TOLERATED = ("setup.cfg", "tox.ini")
 """Files of several tools, which those that share our parser ignore if they are broken."""
-_FILE = re.compile(r"[\w./@+-]+\.(?:\w{1,10})")
-_EXPANDED = re.compile(r"^[~\\]|[$\0]|^[A-Za-z]:|://")
-_HERE = re.compile(r"^\$\{?MYPY_CONFIG_FILE_DIR\}?/?")
+_FILE = late_pattern(r"[\w./@+-]+\.(?:\w{1,10})")
+_EXPANDED = late_pattern(r"^[~\\]|[$\0]|^[A-Za-z]:|://")
+_HERE = late_pattern(r"^\$\{?MYPY_CONFIG_FILE_DIR\}?/?")
 
 
 class CommitFiles(Struct, frozen=True):

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import RefusedEntry
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity, parse_severity
 from punchlist.model.patch.line_table import LINE_END
 from punchlist.ports.analyzer import Analysis
@@ -15,14 +16,14 @@ _WORDS = (
     "fatal error|fatal|critical|blocker|error|high|warning|warn|medium|"
     "note|information|info|notice|hint|style|convention|refactor|low"
 )
-_LINE = re.compile(
+_LINE = late_pattern(
     r"(?P<path>(?:[A-Za-z]:[\\/])?[^:\s][^:]*?)"
     r"(?:\((?P<line2>\d+)(?:,(?P<column2>\d+))?\):?|:(?P<line>\d+)(?:[:.](?P<column>\d+))?(?:-\d+(?:[:.]\d+)?)?:?)"
     rf"\s*(?:\[?(?P<word>{_WORDS})\b\]?(?:\[(?P<rule>[\w./-]+)\])?\s*:?)?"
     r"\s*(?:(?P<code>[A-Z]{1,8}\d{2,5})\b:?\s)?\s*(?P<message>\S.*?)(?:\s+[\[(](?P<tail>[a-z][\w./@-]+)[\])])?\s*$",
     re.IGNORECASE,
 )
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ANSI = late_pattern(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def parse(

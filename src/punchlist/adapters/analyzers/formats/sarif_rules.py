@@ -13,10 +13,11 @@ from punchlist.adapters.formats.sarif import (
     SarifResult,
     SarifTool,
 )
+from punchlist.model.finding.late_pattern import late_pattern
 
-_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\d{1,4})\}")
-_LINK = re.compile(r"(?<!\\)\[((?:\\.|[^\[\]\\]){1,500})\]\([^()\s]{1,2000}\)")
-_ESCAPED = re.compile(r"\\([\[\]\\])")
+_PLACEHOLDER = late_pattern(r"\{\{|\}\}|\{(\d{1,4})\}")
+_LINK = late_pattern(r"(?<!\\)\[((?:\\.|[^\[\]\\]){1,500})\]\([^()\s]{1,2000}\)")
+_ESCAPED = late_pattern(r"\\([\[\]\\])")
 
 
 class SarifRules:

@@ -21,11 +21,12 @@ from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, Safety
 from punchlist.model.finding.languages import find_language, find_rule_languages
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
-_UNREAD = re.compile(r"^ERROR: (?P<line>(?P<file>.+))$", re.MULTILINE)
+_UNREAD = late_pattern(r"^ERROR: (?P<line>(?P<file>.+))$", re.MULTILINE)
 
 
 class AstGrepPosition(Struct, frozen=True):

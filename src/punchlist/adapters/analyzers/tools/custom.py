@@ -30,6 +30,7 @@ from punchlist.adapters.analyzers.tools import (
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
 from punchlist.intake.source_files import Sources
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import parse_severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -58,7 +59,7 @@ _INTERPRETERS = frozenset(
     ("", "sh", "bash", "python", "python3", "node", "npx", "uv", "uvx", "pipx", "env", "make")
 )
 _NODE = frozenset(("node", "npx", "npm", "pnpm", "yarn", "bun", "bunx", "deno"))
-_OPTION = re.compile(
+_OPTION = late_pattern(
     r"-[\w-]+[= ](?:\./)?(?P<file>[\w./-]+\.(?:jsonc?|toml|ya?ml|cfg|ini|conf|xml|rc|properties))"
 )
 """An option with a configuration file."""

@@ -1,11 +1,11 @@
 """What a project's settings for flake8 and pylint say that ruff can respect."""
 
-import re
 from collections.abc import Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigError
 
 from punchlist.adapters.analyzers.tools.python_project import parse_toml
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.tree import Tree
 
 _FLAKE8_FILES = (".flake8", "setup.cfg", "tox.ini")
@@ -20,8 +20,8 @@ _SAME_CODES = tuple(
     """.split()
 )
 """Codes that mean the same to flake8 and ruff, among those that ruff is asked for by default."""
-_SEPARATORS = re.compile(r"[,\s]+")
-_COMMENT = re.compile(r"\s*#.*")
+_SEPARATORS = late_pattern(r"[,\s]+")
+_COMMENT = late_pattern(r"\s*#.*")
 
 
 def find_ignored(tree: Tree) -> list[str]:

@@ -1,13 +1,13 @@
 """Read a Python project's own configuration files, as far as analyzers need it."""
 
-import re
 import tomllib
 from typing import Any
 
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.tree import Tree
 
-_SETUP_REQUIRES = re.compile(r"python_requires\s*=\s*[\"']?([^\"'\n#]*)")
-_LOWER_BOUND = re.compile(r"(?:>=|~=|==|\^)\s*3\.(\d+)")
+_SETUP_REQUIRES = late_pattern(r"python_requires\s*=\s*[\"']?([^\"'\n#]*)")
+_LOWER_BOUND = late_pattern(r"(?:>=|~=|==|\^)\s*3\.(\d+)")
 
 
 def parse_toml(text: str | None) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, Safety, Splice
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
@@ -38,7 +39,7 @@ SYNTAX = "invalid-syntax"
 CELL_FIX = "a fix inside a notebook cell is left to a person"
 _OLDEST, _NEWEST = 7, 14
 _SAFETY = {"safe": Safety.SAFE, "unsafe": Safety.UNSAFE}
-_UNREAD = re.compile(r"^warning: (?P<line>Failed to lint (?P<file>.*))$", re.MULTILINE)
+_UNREAD = late_pattern(r"^warning: (?P<line>Failed to lint (?P<file>.*))$", re.MULTILINE)
 _BROKEN = frozenset({SYNTAX, "E902", "E999"})
 
 

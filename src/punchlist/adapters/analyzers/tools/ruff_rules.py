@@ -1,6 +1,5 @@
 """Ruff's rules: the default selection, and each rule's severity and category."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.process.run import run
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.selection import is_named
 from punchlist.model.finding.severity import Severity
 
@@ -33,8 +33,8 @@ ALL_IGNORE = (
 )
 """Taste within the groups above; and RUF100, which reports comments for rules run elsewhere."""
 
-_CODE = re.compile(r"(?:ruff:)?[A-Z][A-Z0-9]*\*?")
-_OTHERS = re.compile(r"(?:B[1-7]\d\d|SC\d+|CKV.*|DL\d+|TS\d+)")
+_CODE = late_pattern(r"(?:ruff:)?[A-Z][A-Z0-9]*\*?")
+_OTHERS = late_pattern(r"(?:B[1-7]\d\d|SC\d+|CKV.*|DL\d+|TS\d+)")
 _RULES = {
     (Severity.CRITICAL, "correctness"): "E9 F82 F7 PLE",
     (Severity.CRITICAL, "security"): "S102 S602",

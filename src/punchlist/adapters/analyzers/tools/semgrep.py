@@ -28,13 +28,14 @@ from punchlist.intake.raw_finding import RawFinding, shorten_raw, split_headline
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, RefusedEntry, Safety
 from punchlist.model.finding.languages import find_language, find_rule_languages
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity, parse_severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
 UNBOUND = "its fix names a part that the pattern does not bind, and was left out"
-_REMOTE = re.compile(r"auto$|[prs]/|r2c|https?:|[a-z]+://", re.IGNORECASE)
-_METAVARIABLE = re.compile(r"\$[A-Z_][A-Z_0-9]*\b|\$\.\.\.")
+_REMOTE = late_pattern(r"auto$|[prs]/|r2c|https?:|[a-z]+://", re.IGNORECASE)
+_METAVARIABLE = late_pattern(r"\$[A-Z_][A-Z_0-9]*\b|\$\.\.\.")
 _RANKS = {
     "ERROR": Severity.MAJOR,
     "WARNING": Severity.MAJOR,

@@ -1,7 +1,5 @@
 """ShellCheck: shell scripts, by suffix or shebang."""
 
-import re
-
 import msgspec
 from msgspec import Struct
 
@@ -15,11 +13,12 @@ from punchlist.adapters.analyzers.tool import AnalyzerTool
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, Safety, Splice
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
-_SHEBANG = re.compile(r"#!.*\b(?:ba|da|k|a)?sh\b")
+_SHEBANG = late_pattern(r"#!.*\b(?:ba|da|k|a)?sh\b")
 _PARSER = range(1000, 2000)
 _STOPPED = frozenset({"SC1070", "SC1071", "SC1072", "SC1088", "SC1089"})
 """With these it says that it read no further, or not at all."""
