@@ -138,6 +138,25 @@ def read_terminal(punchlist, *arguments: str, **env: str) -> str:
     return b"".join(parts).decode()
 
 
+def test_the_page_of_a_review_is_made_when_it_is_asked_for(shop, tmp_path):
+    assert shop("review").returncode == 1
+    (folder,) = (shop.home / "runs").iterdir()
+    assert not (folder / "report.html").exists()
+    assert {"report.json", "report.md", "report.sarif"} <= {each.name for each in folder.iterdir()}
+    page = tmp_path / "page.html"
+    assert shop("report", "--open", "-o", str(page)).returncode == 0
+    assert "Comparison to <code>None</code>" in page.read_text()
+    told = shop("replay").stdout
+    assert "same     report.json" in told
+    assert "report.html" not in told
+
+
+def test_a_review_whose_results_are_kept_keeps_its_page_too(shop, tmp_path):
+    shop("review", "--set", f"keep.to={tmp_path / 'kept'}")
+    (page,) = (tmp_path / "kept").rglob("report.html")
+    assert "Comparison to <code>None</code>" in page.read_text()
+
+
 def test_a_terminal_gets_colours_and_whole_lines_and_no_color_takes_them_away(shop):
     shown = read_terminal(shop, "review")
     assert "\x1b[" in shown

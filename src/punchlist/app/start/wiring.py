@@ -19,7 +19,7 @@ from punchlist.adapters.fixers import EditFixer
 from punchlist.adapters.git.repository import GitRepository
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.adapters.reports import WRITTEN
+from punchlist.adapters.reports import WRITTEN, WRITTEN_BY_REVIEW
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.app.start.agents import Hear, RunAgents, RunFiles
 from punchlist.app.start.results import make_results
@@ -40,6 +40,7 @@ from punchlist.settings import (
     load_settings,
     restore_values,
 )
+from punchlist.views.run_state import is_review
 
 T = TypeVar("T")
 
@@ -89,7 +90,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         artifacts=artifacts,
         results=make_results(settings.keep),
         cache=cache,
-        reports=WRITTEN,
+        reports=WRITTEN if started.keep or not is_review(run) else WRITTEN_BY_REVIEW,
         protected=protected,
         suppressions=suppressions,
         clock=time.time,
