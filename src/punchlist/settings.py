@@ -3,7 +3,6 @@
 import os
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, get_origin
 
@@ -451,5 +450,7 @@ def list_names(kind: type[Struct] = Settings, path: str = "") -> Iterator[str]:
 
 
 def _suggest_name(name: str) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(name, list(list_names()), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""

@@ -1,7 +1,6 @@
 """An analyzer that was silenced is no witness: it is asked again with its suppressions off, or without the comments that a fix adds."""
 
 import asyncio
-import dataclasses
 import re
 
 import pytest
@@ -46,7 +45,7 @@ class Case:
     def __init__(self, make_bench, before, after, aim=("bad",), path="a.py", **options) -> None:
         analyzer = Hushed(**WORDS)
         self.world = make_bench({path: before}, analyzer).world("r")
-        self.world = dataclasses.replace(self.world, **options)
+        self.world = replace(self.world, **options)
         tree = MemoryTree("base", {path: before})
         said = asyncio.run(analyzer.analyze(tree, None)).findings
         items = {

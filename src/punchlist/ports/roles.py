@@ -1,7 +1,6 @@
 """Ports of the roles that agents play: typed questions in, typed answers out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec import Struct
@@ -172,11 +171,10 @@ ROLES = (*REVIEWERS, "clarifier", "planner", "fixer", "challenger", "reproducer"
 """What agents can play, by the names that settings and workflows use."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Crew:
+class Crew(Struct, frozen=True, kw_only=True):
     """The agent of each role; a missing role is None, and its work is not done."""
 
-    reviewers: Mapping[str, Reviewer] = field(default_factory=dict)
+    reviewers: Mapping[str, Reviewer] = {}
     clarifier: Clarifier | None = None
     planner: Planner | None = None
     fixer: Fixer | None = None

@@ -1,7 +1,8 @@
 """World: every port that a performer may use, in one value."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from punchlist.model.checks.protected import Protected
 from punchlist.model.integrity.suppressions import Suppressions
@@ -41,8 +42,7 @@ def _no_notices(record: Record) -> None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class World:
+class World(Struct, frozen=True, kw_only=True):
     """Everything outside that a performer may use."""
 
     change: Change
@@ -61,7 +61,7 @@ class World:
     protected: Protected
     suppressions: Suppressions
     clock: Callable[[], float]
-    crew: Crew = field(default_factory=Crew)
+    crew: Crew = Crew()
     comparer: Comparer | None = None
     files_seen: Callable[[str, Tree, Sequence[str]], Sequence[str] | None] = _all_files
     """Which of the files the named analyzer looks at."""
@@ -71,7 +71,7 @@ class World:
     """
     unreviewed: tuple[str, ...] = ()
     """Patterns of files that need no reviewer, as the user's settings say."""
-    unsuppressed: Mapping[str, Analyzer] = field(default_factory=dict)
+    unsuppressed: Mapping[str, Analyzer] = {}
     """The analyzers that can switch their suppressions off, with these switched off."""
     undeclared: frozenset[str] = frozenset()
     """Analyzers of which nothing says how they are silenced."""

@@ -1,7 +1,6 @@
 """A verb: a pure step that names actions, and the performers that run them."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
@@ -39,8 +38,7 @@ Step = Callable[[Run, Any, str], tuple[Action, ...]]
 Performer = Callable[[Any, Run, World], Awaitable[AnyEvent]]
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(Struct, frozen=True):
     """`step(run, options, place)` returns the actions that may start now; with none, and none
     running, the step is done.
     """

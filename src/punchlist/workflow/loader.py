@@ -1,7 +1,6 @@
 """Parses YAML into a Workflow; every error names its file, path and remedy."""
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -222,6 +221,8 @@ def _convert_options(value: Any, kind: type[T], where: str, mistakes: list[str])
 
 
 def _suggest_name(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(word, list(known), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""
 

@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -202,7 +201,7 @@ def test_an_interpreter_that_the_repository_carries_is_not_used(grown, tmp_path)
         (checkout / folder / "bin" / "python").write_text("")
     kit = Kit(checkout=checkout)
     assert kit.find_python(carrying) == str(checkout / "venv" / "bin" / "python")
-    assert replace(kit, tracked=frozenset({"venv"})).find_python(carrying) == ""
+    assert msgspec.structs.replace(kit, tracked=frozenset({"venv"})).find_python(carrying) == ""
 
 
 def test_analyzers_work_without_walls(grown):

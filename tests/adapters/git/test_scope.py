@@ -291,3 +291,25 @@ def test_the_base_of_a_linked_work_tree_is_its_own(branched, scope, tmp_path):
     branched.git("worktree", "add", "--quiet", str(tmp_path / "linked"), "feature")
     assert scope(branched.root).kind is ScopeKind.ALL
     assert scope(tmp_path / "linked").kind is ScopeKind.BRANCH
+
+
+def test_lines_keep_to_their_files_beside_deleted_retyped_and_oddly_named_ones(repo, scope):
+    repo.commit({"a.py": "a\nb\n", "b.py": "gone\n", "c.py": "c\n", "z.py": "z\n"})
+    repo.git("checkout", "--quiet", "-b", "work")
+    (repo.root / "c.py").unlink()
+    (repo.root / "c.py").symlink_to("a.py")
+    repo.git("rm", "--quiet", "b.py")
+    repo.commit({"a.py": "a\nB\n", "d \n.py": "new\n", "z.py": "z\ny\n"})
+    found = scope(repo.root)
+    assert found.deleted == ("b.py",)
+    assert found.files["a.py"] == (LineRange(2, 2),)
+    assert found.files["d \n.py"] == (WHOLE,)
+    assert found.files["z.py"] == (LineRange(2, 2),)
+    assert "c.py" not in found.files
+
+
+def test_a_branch_whose_commits_change_nothing_has_no_lines(repo, scope):
+    repo.commit({"a.py": "a\n"})
+    repo.git("checkout", "--quiet", "-b", "work")
+    repo.git("commit", "--quiet", "--allow-empty", "--message=nothing")
+    assert scope(repo.root).files == {}

@@ -14,14 +14,14 @@ import pytest
 from punchlist.adapters.process.run import run
 from punchlist.adapters.sandbox import support
 from punchlist.adapters.sandbox.landlock import plan, rules
-from punchlist.adapters.sandbox.landlock.plan import LandlockSupport
+from punchlist.adapters.sandbox.landlock.kernel import LandlockSupport, find_version
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.ports.weaknesses import collect_weaknesses
 
 HELD, ALONE = LandlockSupport(7, namespaces=True, mounts=True), LandlockSupport(7)
 needs_landlock = pytest.mark.skipif(
-    plan.find_version() < 6, reason="NOT TESTED HERE: this kernel has no Landlock, or an early one"
+    find_version() < 6, reason="NOT TESTED HERE: this kernel has no Landlock, or an early one"
 )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import punchlist
-from punchlist.adapters.sandbox.landlock.plan import find_version
+from punchlist.adapters.sandbox.landlock.kernel import find_version
 from punchlist.adapters.sandbox.support import sandbox_kind
 
 HERE = Path(__file__).parent

@@ -1,11 +1,10 @@
 """The table of analyzers: how settings make each, and which are installed."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.configuration.survey import CommitFiles, survey_configuration
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
@@ -197,7 +196,7 @@ async def add_selected(
         return settings, []
     named = await find_rules(program, patterns)
     also = tuple(dict.fromkeys((*settings.extend_select, *named)))
-    return structs.replace(settings, extend_select=also), find_misspelt(patterns, named)
+    return replace(settings, extend_select=also), find_misspelt(patterns, named)
 
 
 async def detect_analyzers(
@@ -219,6 +218,8 @@ def _found(settings: AnalyzerSettings, kit: Kit, own: Iterable[str]) -> list[str
 def _make_builtin(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTool:
     if name in ANALYZERS:
         return ANALYZERS[name](settings, kit)
+    from difflib import get_close_matches
+
     known = [*ANALYZERS, *(tool.name for tool in settings.custom)]
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"

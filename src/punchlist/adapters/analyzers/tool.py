@@ -6,12 +6,12 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
@@ -72,8 +72,7 @@ def offline_sandbox(tree: Tree, needs: Sequence[Path], kit: "Kit") -> Sandbox:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kit:
+class Kit(Struct, frozen=True, kw_only=True):
     """What every analyzer runs with; `checkout` has the user's own tool folders."""
 
     checkout: Path | None = None
@@ -87,7 +86,7 @@ class Kit:
     find: Callable[[str], str | None] = which
     tracked: frozenset[str] = frozenset()
     """Folders of the checkout with programs that are part of the repository."""
-    configurations: Mapping[str, ToolConfiguration] = field(default_factory=dict)
+    configurations: Mapping[str, ToolConfiguration] = {}
     """By analyzer: what its configuration names and loads, and whether that is allowed."""
     read_base: Callable[[str], Awaitable[bytes | None]] | None = None
     """Reads a file of the base."""

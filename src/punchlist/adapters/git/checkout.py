@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from punchlist.adapters.git.command import (
     EMPTY_TREES,
@@ -16,6 +18,7 @@ from punchlist.adapters.git.command import (
 )
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import RepositoryError, UsageError
+from punchlist.model.finding.late_pattern import late_pattern
 
 _FACTS = (
     "--is-bare-repository",
@@ -28,19 +31,19 @@ _HEAD = "HEAD^{commit}"
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop", "default")
 _TRUSTED = ("safe.directory=*",)
 """Set only after git itself, with the user's own configuration, agreed to work here."""
+_BRANCH = late_pattern(rb"ref: refs/heads/([^\0-\x20]+)\n")
+"""What the file HEAD has while a branch is checked out."""
 _NOT_IN_NAMES = str.maketrans("", "", "<>\n\0")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """Author of commits."""
 
     name: str = "punchlist"
     email: str = "punchlist@localhost"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checkout:
+class Checkout(Struct, frozen=True, kw_only=True, dict=True):
     """`start` is the user's current folder, `head` the commit of HEAD when it was read; `git_dir`
     is shared by all linked work trees, `own_dir` belongs to this one.
     """
@@ -116,6 +119,11 @@ class Checkout:
 
     async def current_branch(self) -> str:
         """Return the current branch, or '' if HEAD is detached."""
+        head = self.own_dir / "HEAD"
+        with suppress(OSError):
+            named = _BRANCH.fullmatch(head.read_bytes())
+            if named and not head.is_symlink() and not (self.git_dir / "reftable").exists():
+                return decode_text(named[1])
         return await self.git.find_line("symbolic-ref", "--quiet", "--short", "HEAD")
 
     async def locate_branch(self, branch: str) -> tuple[str, str]:

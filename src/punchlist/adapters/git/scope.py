@@ -9,13 +9,26 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from punchlist.adapters.git.command import LINK, REGULAR, SUBMODULE, TreeEntry, escape_path, is_utf8
+from punchlist.adapters.git.command import (
+    LINK,
+    REGULAR,
+    SUBMODULE,
+    TreeEntry,
+    escape_path,
+    is_utf8,
+    split_fields,
+)
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.patch.change import WHOLE, Change, LineRange, ScopeKind
 
-_DIFF = ("diff-tree", "-r", "-M", "--no-commit-id", "--ignore-submodules=all")
+_DIFF = (
+    *("diff-tree", "-r", "-M", "--no-commit-id", "--ignore-submodules=all"),
+    *("--raw", "-z", "--no-abbrev", "--diff-filter=ACDMRT"),
+)
+_PATCH = ("-p", "-U0", "--no-color", "--irreversible-delete")
+"""The same with the changed lines; of deleted files it names only the files."""
 _MARKS = late_pattern(
     rb"^(?:(diff --git )|(Binary files )|@@ -(?:(0,0)|\S+) \+(\d+)(?:,(\d+))? @@)", re.MULTILINE
 )
@@ -200,29 +213,30 @@ async def _resolve_name(workshop: Workshop, name: str) -> str:
 
 async def _find_changed(workshop: Workshop, ends: CommitRange) -> _ChangedFiles:
     """Return the files that differ from the base; names that are not UTF-8 are left out."""
-    raw = await workshop.git.list_fields(
-        *_DIFF, "--raw", "-z", "--no-abbrev", "--diff-filter=ACDMRT", ends.base, ends.head
-    )
+    both = await workshop.git.run(*_DIFF, *_PATCH, ends.base, ends.head)
     # The patch lists the same files in the same order, so their names need not be read from it.
-    patch = await workshop.git.run(
-        *_DIFF, "-p", "-U0", "--no-color", "--diff-filter=ACMR", ends.base, ends.head
-    )
-    lines = _parse_lines(patch.stdout) if patch.ok else {}
+    raw, end, patch = both.stdout.partition(b"\0\0")
+    if both.ok:
+        lines = _parse_lines(patch)
+        raw += end[:1]
+    else:
+        lines = {}
+        raw = await workshop.git.check_output(*_DIFF, ends.base, ends.head)
     position = 0
     found = _ChangedFiles({}, [], {})
-    for status, mode, old, path in _parse_raw(raw):
-        whole = status == "T" or not patch.ok
+    for status, mode, old, path in _parse_raw(split_fields(raw)):
+        whole = status == "T" or not both.ok
         if status == "D" and is_utf8(path):
             found.deleted.append(path)
         if mode in REGULAR and is_utf8(path):
             found.lines[path] = (WHOLE,) if whole else tuple(lines.get(position, ()))
             if status == "R":
                 found.renamed[path] = old
-        position += status not in "TD"
+        position += 2 if status == "T" else 1  # a changed type is a deletion and an addition
     return found
 
 
-def _parse_raw(raw: Sequence[str]) -> Iterator[tuple[str, str, str, str]]:
+def _parse_raw(raw: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
     """Yield status letter, new mode, old path and new path of each entry of git's raw format."""
     parts = iter(raw)
     for facts in parts:

@@ -9,7 +9,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.sandbox.bubblewrap import Descriptors, build_arguments
-from punchlist.adapters.sandbox.landlock.plan import encode_plan, launcher_line, make_scratch
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import counts_processes, probe_support
 from punchlist.ports.weaknesses import note_weaknesses
@@ -48,10 +47,12 @@ def prepare_command(
     if sandbox.required and not support.complete:
         yield PreparedCommand(inner, cwd, refused="; ".join(weaknesses))
     elif support.landlock.abi:
+        from punchlist.adapters.sandbox.landlock import plan
+
         with ExitStack() as stack:
-            held, scratch = Descriptors(stack), make_scratch()
-            given = held.add(encode_plan(sandbox, env, scratch, support.landlock))
-            line = [*launcher_line(), given, *inner]
+            held, scratch = Descriptors(stack), plan.make_scratch()
+            given = held.add(plan.encode_plan(sandbox, env, scratch, support.landlock))
+            line = [*plan.launcher_line(), given, *inner]
             yield PreparedCommand(line, cwd, tuple(held.numbers), scratch=scratch)
     elif not support.program:
         yield PreparedCommand(inner, cwd)

@@ -1,7 +1,7 @@
 """A seccomp filter (classic BPF) that refuses the system calls by which sandboxes are left."""
 
 import errno
-import platform
+import os
 import struct
 from functools import cache
 from typing import NamedTuple
@@ -60,7 +60,7 @@ _MACHINES = {
 
 def find_machine() -> Machine | None:
     """Return how this machine numbers its calls, or None if that is not known here."""
-    return _MACHINES.get(platform.machine())
+    return _MACHINES.get(os.uname().machine)
 
 
 @cache

@@ -1,7 +1,6 @@
 """Find out which parts of a sandbox can be had on this machine."""
 
 import os
-import platform
 import re
 import shutil
 from collections.abc import Sequence
@@ -13,8 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.sandbox.bubblewrap import Descriptors, build_arguments
-from punchlist.adapters.sandbox.landlock import plan
-from punchlist.adapters.sandbox.landlock.plan import LandlockSupport, find_version
+from punchlist.adapters.sandbox.landlock.kernel import LandlockSupport, find_version
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.seccomp import build_filter
@@ -47,7 +45,9 @@ class Support(Struct, frozen=True):
     def list_weaknesses(self, kind: ChildKind) -> tuple[str, ...]:
         """Return what the sandbox of a child of this kind lacks."""
         if self.landlock.abi:
-            return plan.list_weaknesses(self.landlock, kind)
+            from punchlist.adapters.sandbox.landlock.plan import list_weaknesses
+
+            return list_weaknesses(self.landlock, kind)
         return tuple(words for name, words in _WORDS.items() if name in self.lacks)
 
     @property
@@ -92,6 +92,8 @@ def _probe_landlock(abi: int) -> LandlockSupport:
 
 
 def _restricts(found: LandlockSupport) -> bool:
+    from punchlist.adapters.sandbox.landlock import plan
+
     with ExitStack() as stack:
         held = Descriptors(stack)
         scratch = plan.make_scratch()
@@ -126,7 +128,7 @@ def find_bubblewrap() -> str:
 
 def counts_processes() -> bool:
     """Return whether a limit on processes counts only those of the sandbox, and holds for us."""
-    release = tuple(map(int, re.findall(r"\d+", platform.release())[:2]))
+    release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
     support = probe_support()
     own = bool(support.program) and "user" not in support.lacks
     return own and os.getuid() != 0 and release >= _COUNTED

@@ -4,7 +4,6 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace as with_
 from pathlib import Path
 
 from msgspec import Struct
@@ -78,7 +77,7 @@ async def review_saved_files(session: Session, paths: Sequence[str]) -> EditorLo
         folder.mkdir(parents=True)
         world = wiring.build_world(workshop, run, started, session.store, RunFiles.below(folder))
         # The real reports are written if the look is recorded.
-        world = with_(world, reports=dict.fromkeys(REPORTS, lambda run: b"-"))
+        world = replace(world, reports=dict.fromkeys(REPORTS, lambda run: b"-"))
         engine = Engine(load_workflow("review"), world, memory, Limits(), _NoWatcher())
         run = await engine.drive(run)
     if not run.ended:  # the engine records that it was cancelled, and returns

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace as with_
 from pathlib import Path
 
 from msgspec import Struct
@@ -86,7 +85,7 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
         players = dict.fromkeys(ready.crew, recorder)
         crew = build_crew(players, load_prompts(settings), settings.agents.prompt_limit)
         workflow = _cut_workflow(ready.workflow)
-        world = with_(world, crew=crew, checks=_NoChecks(Path(name)))
+        world = replace(world, crew=crew, checks=_NoChecks(Path(name)))
         engine = Engine(workflow, world, memory, Limits(width=1), watcher)
         await engine.drive(run)
     return recorder.prompts

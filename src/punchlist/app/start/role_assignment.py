@@ -1,7 +1,6 @@
 """Assign the agents in the settings to the roles of a workflow."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from punchlist.adapters.agents.settings import AgentSettings, RoleSettings
@@ -62,11 +61,10 @@ def _find_roles(workflow: Workflow) -> Iterator[tuple[str, bool]]:
     for do in list_steps(workflow):
         for role, must in step_roles(do):
             if role not in ROLES:
-                near = get_close_matches(role, REVIEWERS, 1)
-                known = f"reviewers are {', '.join(REVIEWERS)}"
                 raise UsageError(
                     f'{workflow.name}: review.by: no reviewer is called "{role}"',
-                    hint=f'did you mean "{near[0]}"?' if near else known,
+                    hint=_guess_name(role, REVIEWERS).removeprefix("; ")
+                    or f"reviewers are {', '.join(REVIEWERS)}",
                 )
             needed[role] = needed.get(role, False) or must
     yield from needed.items()
@@ -220,5 +218,7 @@ def _check_agent_names(named: Sequence[str], settings: Settings) -> None:
 
 
 def _guess_name(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(name, known, 1)
     return f'; did you mean "{near[0]}"?' if near else ""

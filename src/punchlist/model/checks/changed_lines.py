@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from difflib import SequenceMatcher
 
 from msgspec import Struct
 
@@ -65,6 +64,8 @@ def translate_lines(old: str, new: str, executed: Collection[int]) -> frozenset[
     """
     if old == new:
         return frozenset(executed)
+    from difflib import SequenceMatcher
+
     known = set(executed)
     matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
     found: set[int] = set()

@@ -20,12 +20,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from typing import Any
 
-from punchlist.model.finding.late_pattern import late_pattern
-
-TAIL = late_pattern(rb',"hash":"([0-9a-f]{64})"\}\Z')
+TAIL = re.compile(rb',"hash":"([0-9a-f]{64})"\}\Z')
 
 LIVE = {
     "said-fixed": "claimed",

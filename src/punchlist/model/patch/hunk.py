@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from difflib import SequenceMatcher
 from itertools import accumulate
 
 from msgspec import Struct
@@ -114,6 +113,8 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _diff_lines(old: list[str], new: list[str]) -> list[str]:
+    from difflib import SequenceMatcher
+
     if len(old) + len(new) > _ALIGNED:
         return [*_mark_lines("-", old), *_mark_lines("+", new)]
     shown: list[str] = []

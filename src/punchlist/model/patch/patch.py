@@ -2,7 +2,6 @@
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import SequenceMatcher
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 
@@ -100,6 +99,8 @@ def _common_prefix(one: str, other: str) -> int:
 
 def splices_between(path: str, before: str, after: str) -> Iterator[Splice]:
     """Yield the line-wise splices that turn one text into the other."""
+    from difflib import SequenceMatcher
+
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     starts = list(accumulate(map(len, old), initial=0))
     edits = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()

@@ -3,8 +3,6 @@
 import re
 import tomllib
 from collections.abc import Iterator
-from configparser import Error as IniError
-from configparser import RawConfigParser
 from typing import Any
 
 import msgspec
@@ -30,11 +28,21 @@ def parse_configuration(path: str, text: str) -> dict[str, Any]:
             return tomllib.loads(text)
         if path.endswith((".json", ".jsonc")):
             return msgspec.json.decode(_strip_json(text), type=dict[str, Any])
-        parser = RawConfigParser()
-        parser.read_string(text)
-    except (tomllib.TOMLDecodeError, msgspec.MsgspecError, IniError, RecursionError) as error:
+        return _parse_ini(text)
+    except (tomllib.TOMLDecodeError, msgspec.MsgspecError, ValueError, RecursionError) as error:
         what = f"Failed to parse {path}: {error}"
         raise UnusableConfigurationError(" ".join(what.split())) from error
+
+
+def _parse_ini(text: str) -> dict[str, Any]:
+    """Return the sections of an INI file; raises ValueError."""
+    from configparser import Error, RawConfigParser  # imported where a project has such a file
+
+    parser = RawConfigParser()
+    try:
+        parser.read_string(text)
+    except Error as error:
+        raise ValueError(str(error)) from error
     return {name: dict(parser.items(name)) for name in parser.sections()}
 
 

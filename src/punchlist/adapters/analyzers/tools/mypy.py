@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from configparser import RawConfigParser
 from io import StringIO
 from pathlib import Path
 from posixpath import normpath
@@ -137,6 +136,8 @@ def _expand_folder(value: Any, tree: Tree) -> Any:
 
 
 def _write_ini(sections: Mapping[str, Mapping[str, str]]) -> str:
+    from configparser import RawConfigParser
+
     parser, text = RawConfigParser(), StringIO()
     parser.read_dict(sections)
     parser.write(text)

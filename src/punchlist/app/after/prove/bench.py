@@ -100,6 +100,4 @@ def count_passed(result: CheckResult) -> int:
 
 
 def _stand_on(world: World, commit: str) -> World:
-    from dataclasses import replace as with_
-
-    return with_(world, change=replace(world.change, head=commit))
+    return replace(world, change=replace(world.change, head=commit))
