@@ -71,7 +71,7 @@ ON_DEMAND = {report.file: report for report in _ON_DEMAND}
 """For the services of others; rendered when they are asked for, and not written."""
 WRITTEN = ChainMap(OCCASIONAL, REPORTS)
 """What is written at the end of a run: REPORTS first."""
-WRITTEN_BY_REVIEW = {name: report for name, report in REPORTS.items() if report.name != "html"}
-"""What is written at the end of a run that only reviews. Its page is rendered when it is asked for:
-compiling and filling the template takes longer than the analyzer.
+WRITTEN_BY_REVIEW = {"report.json": REPORTS["report.json"]}
+"""What is written at the end of a run that only reviews. Its other reports are rendered when they
+are asked for: all of them together take as long as an analyzer.
 """
