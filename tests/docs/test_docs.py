@@ -1,6 +1,7 @@
 """The documentation does what it says: its commands are run, its files are read, its links lead somewhere."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -123,3 +124,12 @@ def test_every_workflow_is_told_of():
     built_in = [path.stem for path in (ROOT / "src/punchlist/workflow/builtin").glob("*.yaml")]
     guide = (ROOT / "docs/guides/workflows.md").read_text("utf-8")
     assert [name for name in built_in if f"| `{name}` |" not in guide] == []
+
+
+def test_the_demo_says_what_it_sets_up_and_needs_only_the_product():
+    command = ["make", "--dry-run", "--always-make", "demo"]
+    typed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    first, *rest = typed.splitlines()
+    assert first.startswith('echo "setting up .venv with what punchlist needs')
+    assert any("--editable ." in line for line in rest)
+    assert "--group" not in typed
