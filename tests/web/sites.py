@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 
 import warm
+from punchlist.adapters.store.serving.access import FileAccess
 from punchlist.app.access import Role
 from punchlist.web.security.tokens import Tokens
 
@@ -27,7 +28,8 @@ class Site:
         self.log = folder / "serve.log"
         (folder / "settings.toml").touch()
         self.tokens = {
-            role.value: Tokens(self.home).create_token(role, f"{role}er") for role in Role
+            role.value: Tokens(FileAccess(self.home)).create_token(role, f"{role}er")
+            for role in Role
         }
         self._process: subprocess.Popen[bytes] | warm.WarmProcess | None = None
 

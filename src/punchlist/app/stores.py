@@ -21,7 +21,8 @@ def open_state(url: str, home: Path, *, readonly: bool = False) -> SharedState:
     if not url or url == _SQLITE:
         return EmbeddedState(home, readonly=readonly)
     if url.startswith(f"{_SQLITE}:"):
-        return EmbeddedState(Path(url.removeprefix(f"{_SQLITE}:")).absolute(), readonly=readonly)
+        folder = Path(url.removeprefix(f"{_SQLITE}:")).absolute()
+        return EmbeddedState(folder, home, readonly=readonly)
     if not url.startswith(_POSTGRES):
         raise SettingsError(f"store: {url.partition(':')[0]} is no kind of store", hint=_KINDS)
     try:

@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from msgspec.structs import replace
+
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.app.drive.answers import answer_run
 from punchlist.app.drive.background import RunDriver
@@ -15,7 +17,7 @@ from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
-from punchlist.app.start.request import Prepared, Request
+from punchlist.app.start.request import Request
 from punchlist.errors import TooManyRuns
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
@@ -96,16 +98,16 @@ class Workspace(Generic[D]):
         self,
         opening: Awaitable[Session],
         request: Callable[[], Request],
-        before: Callable[[Prepared], None] = lambda _: None,
+        claim: Callable[[], str] = lambda: "",
     ) -> str:
-        """Prepare a run, call `before`, and start it in the background; return its id. The session
-        is closed when the run stops, or if it does not begin.
+        """Prepare a run and start it in the background, with the id that `claim` returns for it or
+        any other; return its id. The session is closed when the run stops, or if it does not begin.
         """
         session = await opening
         with ExitStack() as undo, self._take_turn():
             undo.callback(session.close)
             ready = await prepare_run(session, request())
-            before(ready)
+            ready = replace(ready, run_id=claim())
             undo.pop_all()
             return await self.driving.begin_run(session, ready)
 

@@ -1,12 +1,16 @@
 """The ports to what outlives a process: the ledger, who drives a run, requests to stop, files."""
 
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
 
 from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.store import Ledgers
+
+if TYPE_CHECKING:
+    from punchlist.ports.serving.access import Access
+    from punchlist.ports.serving.records import Allowances, RepositoryList, RequestKeys
 
 
 class LeaseHolder(Struct, frozen=True):
@@ -78,6 +82,18 @@ class SharedState(Protocol):
 
     @property
     def stops(self) -> Stops: ...
+
+    @property
+    def access(self) -> "Access": ...
+
+    @property
+    def keys(self) -> "RequestKeys": ...
+
+    @property
+    def repositories(self) -> "RepositoryList": ...
+
+    @property
+    def allowances(self) -> "Allowances": ...
 
     def artifacts(self, run: str) -> Artifacts: ...
 

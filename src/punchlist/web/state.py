@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from punchlist.app.repositories import Repositories, RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.findings_files import keep_findings
 from punchlist.app.start.request import Request
+from punchlist.app.start.start import choose_run_id
 from punchlist.app.workspace import Workspace
-from punchlist.errors import PunchlistError
+from punchlist.errors import AlreadyRunning, PunchlistError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
@@ -44,6 +45,9 @@ _MOST_READERS = 900
 _CLOSING = 20.0
 """Seconds that a server which stops gives its runs."""
 _AT_ONCE = 4
+_BEGINNING = 10.0
+"""Seconds that a request waits for another server which begins its run."""
+_POLL = 0.1
 _STOPPING = 10.0
 """Seconds that a request waits for a run to stop."""
 _CLEANING = 6 * 3600.0
@@ -69,11 +73,12 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
 class WebSession(Workspace[ThreadedDriver]):
     def __init__(self, home: Path, options: Options, closing: Callable[[], bool]) -> None:
-        super().__init__(Session(home, None, {}), ThreadedDriver(), options.flags)
+        super().__init__(Session(home, None, options.flags), ThreadedDriver(), options.flags)
         self.options = options
         self.closing = closing
-        self.repositories = Repositories(home)
-        self.keys = IdempotencyKeys(home)
+        state = self.session.state
+        self.repositories = Repositories(state.repositories)
+        self.keys = IdempotencyKeys(state.keys, self.has_begun)
         self.hide = PathMasker(home)
         self.frames = FrameCache(self.store, self.hide)
         self.stories = FixFrames(self.store, self.hide)
@@ -144,7 +149,7 @@ class WebSession(Workspace[ThreadedDriver]):
         """Return the repository's runs over time; ledgers that are new are read in a thread."""
         async with self._reading:
             read = self._trends.open_trends
-            return await asyncio.to_thread(read, self.home, repository.git_dir, limit)
+            return await asyncio.to_thread(read, self.session, repository.git_dir, limit)
 
     def run_state(self, run: Run) -> State:
         return find_state(run, driven=self.is_driven(run.id))
@@ -169,27 +174,30 @@ class WebSession(Workspace[ThreadedDriver]):
     async def begin(self, repository: RepositoryEntry, asked: RunRequest) -> str:
         """Start a run, once for each key; return its id."""
         async with self.keys.lock_key(asked.key):
-            begun = partial(self.find_begun, repository)
-            run = self.keys.find_run(asked.key, asked.body, begun)
-            if not run:
-                run = await self.begin_run(
+            if run := self.keys.find_run(asked.key, asked.body):
+                return run
+            try:
+                return await self.begin_run(
                     self.opened(repository, asked.flags),
                     asked.make,
-                    lambda ready: self.keys.save_intent(
-                        asked.key, asked.body, ready.fingerprint(repository.git_dir)
-                    ),
+                    lambda: self.keys.claim_run(asked.key, asked.body, choose_run_id(self.store)),
                 )
-                self.keys.save_run(asked.key, asked.body, run)
+            except AlreadyRunning:
+                if run := await self._await_begun(asked):
+                    return run
+                raise
+
+    async def _await_begun(self, asked: RunRequest) -> str:
+        """Return the run that another server begins for this key at this moment, or ''."""
+        until = time.monotonic() + _BEGINNING
+        while not (run := self.keys.find_run(asked.key, asked.body)):
+            if not asked.key or time.monotonic() > until:
+                return ""
+            await asyncio.sleep(_POLL)
         return run
 
-    def find_begun(self, repository: RepositoryEntry, fingerprint: str, since: float) -> str:
-        """Return the first run with this fingerprint since then, or ''."""
-        rows = [row for row in self.store.runs(repository.git_dir) if row.started_at >= since]
-        for row in reversed(rows):
-            started = read_start(self.store, row.id)
-            if started is not None and started.request == fingerprint:
-                return row.id
-        return ""
+    def has_begun(self, run: str) -> bool:
+        return read_start(self.store, run) is not None
 
     async def stop(self, run: Run, by: str) -> Run:
         """Stop a run between two events, whichever process drives it; that may take a while."""

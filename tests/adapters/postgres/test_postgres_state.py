@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 import psycopg
 import pytest
+from serving_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import started
 

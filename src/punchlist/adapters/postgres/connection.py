@@ -63,6 +63,10 @@ class Database:
     def fetch(self, sql: str, values: tuple[object, ...] | dict[str, object] = ()) -> list[Any]:
         return self.run(lambda connection: connection.execute(sql, values).fetchall())
 
+    def execute(self, sql: str, values: tuple[object, ...] | dict[str, object] = ()) -> int:
+        """Execute a statement that may be repeated; return how many rows it touched."""
+        return self.run(lambda connection: connection.execute(sql, values).rowcount)
+
     def close(self) -> None:
         self._pool.close()
 

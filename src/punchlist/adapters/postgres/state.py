@@ -1,11 +1,17 @@
-"""The state of a fleet: ledger, leases and stop requests in PostgreSQL, files below the home."""
+"""The state of a fleet: all but the files of runs is in PostgreSQL."""
 
 from pathlib import Path
 
+from punchlist.adapters.postgres.access import PostgresAccess
 from punchlist.adapters.postgres.connection import Database
 from punchlist.adapters.postgres.leases import PostgresLeases, PostgresStops
 from punchlist.adapters.postgres.ledger import PostgresStore
 from punchlist.adapters.postgres.migrations import check_version
+from punchlist.adapters.postgres.records import (
+    PostgresAllowances,
+    PostgresKeys,
+    PostgresRepositories,
+)
 from punchlist.adapters.store.artifacts import FolderArtifacts
 
 LEASE = 15.0
@@ -20,10 +26,15 @@ class PostgresState:
         self.leases = PostgresLeases(self._database, lease)
         self.stops = PostgresStops(self._database)
         self.store = PostgresStore(self._database, self.leases.epochs)
+        self.access = PostgresAccess(self._database, self.leases)
+        self.keys = PostgresKeys(self._database)
+        self.repositories = PostgresRepositories(self._database)
+        self.allowances = PostgresAllowances(self._database)
 
     def artifacts(self, run: str) -> FolderArtifacts:
         return FolderArtifacts(self._home / "runs" / run)
 
     def close(self) -> None:
+        self.access.close()
         self.leases.close()
         self._database.close()
