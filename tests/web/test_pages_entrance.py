@@ -134,7 +134,9 @@ def test_after_signing_in_one_stays_here(asked, where):
 
 
 def test_servers_of_one_machine_do_not_share_a_cookie():
-    assert cookie_name(("127.0.0.1", 8470)) != cookie_name(("127.0.0.1", 8471))
+    hosts = (b"127.0.0.1:8470", b"127.0.0.1:8471", b"review.example", b"[::1]:8470")
+    names = [cookie_name({"headers": [(b"host", host)]}) for host in hosts]
+    assert names == ["punchlist-8470", "punchlist-8471", "punchlist-0", "punchlist-8470"]
 
 
 def test_who_is_not_signed_in_is_sent_to_where_one_can(house):

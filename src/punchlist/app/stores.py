@@ -12,6 +12,8 @@ from punchlist.ports.state import SharedState
 
 _POSTGRES = ("postgresql://", "postgres://")
 _SQLITE = "sqlite"
+PATIENCE = 60.0
+"""Seconds for which a run waits for a database that is away."""
 _PASSWORD = re.compile(r"(//[^/:@]*:)[^@/]*@")
 _KINDS = "give postgresql://USER@HOST/NAME, or nothing for SQLite in the state folder"
 
@@ -33,7 +35,7 @@ def open_state(url: str, home: Path, *, readonly: bool = False) -> SharedState:
             f"store: PostgreSQL needs the extra `cluster` ({error})",
             hint="pip install 'punchlist[cluster]'",
         ) from error
-    return PostgresState(url, home)
+    return PostgresState(url, home, patience=PATIENCE)
 
 
 def name_store(url: str, home: Path) -> str:

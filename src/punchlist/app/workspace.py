@@ -1,7 +1,7 @@
 """What surfaces that stay open share: the ledger at hand, and runs driven in the background."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -18,6 +18,7 @@ from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Request
+from punchlist.app.stores import PATIENCE
 from punchlist.errors import TooManyRuns
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
@@ -108,15 +109,15 @@ class Workspace(Generic[D]):
             undo.callback(session.close)
             ready = await prepare_run(session, request())
             ready = replace(ready, run_id=claim())
+            session.state.wait_for(PATIENCE)
             undo.pop_all()
             return await self.driving.begin_run(session, ready)
 
     async def resume_run(self, run: str) -> None:
-        if self.driving.is_driving(run):
-            await self.driving.resume_run(await self.open_for(run), run)
-            return
-        with self._take_turn():
-            await self.driving.resume_run(await self.open_for(run), run)
+        with nullcontext() if self.driving.is_driving(run) else self._take_turn():
+            session = await self.open_for(run)
+            session.state.wait_for(PATIENCE)
+            await self.driving.resume_run(session, run)
 
     @contextmanager
     def _take_turn(self) -> Iterator[None]:

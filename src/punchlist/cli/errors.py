@@ -50,7 +50,7 @@ def run_command(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
         return Exit(done) if isinstance(done, int) else Exit.FINE
     except PunchlistError as error:
         message, hint = str(error), error.hint
-        code = CODES.get(type(error), Exit.SETUP)
+        code = next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), Exit.SETUP)
         run = error.run if isinstance(error, AlreadyRunning) else ""
     except click.ClickException as error:
         message, hint, code, run = error.format_message(), _usage_hint(error), Exit.USAGE, ""

@@ -1,5 +1,6 @@
 """The ports to what outlives a process: the ledger, who drives a run, requests to stop, files."""
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -71,6 +72,15 @@ class Stops(Protocol):
     def clear(self, run: str) -> None: ...
 
 
+class Watching(Protocol):
+    """Notices of new entries, while they come."""
+
+    @property
+    def live(self) -> bool:
+        """Whether new entries are told at once; where not, look at the ledger from time to time."""
+        ...
+
+
 class SharedState(Protocol):
     """All that the processes of one user, or of one fleet, share."""
 
@@ -96,5 +106,15 @@ class SharedState(Protocol):
     def allowances(self) -> "Allowances": ...
 
     def artifacts(self, run: str) -> Artifacts: ...
+
+    def wait_for(self, seconds: float) -> None:
+        """Let operations wait so long for a state that is away; 0: raise StoreAway at once."""
+        ...
+
+    def watch(self, changed: Callable[[str], None]) -> Watching:
+        """Call `changed` with the id of each run that has a new entry, and with '' when some may
+        have been missed; from any thread, until the state is closed.
+        """
+        ...
 
     def close(self) -> None: ...

@@ -15,7 +15,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 
 from punchlist._version import __version__
-from punchlist.errors import PunchlistError, TooManyRuns
+from punchlist.errors import PunchlistError
 from punchlist.web.api import read, repositories, runs
 from punchlist.web.api.fix_sessions import routes as fix_sessions
 from punchlist.web.api.openapi import build_document
@@ -23,7 +23,7 @@ from punchlist.web.api.routes import AnyRequest, share
 from punchlist.web.gate import Gate, Rules
 from punchlist.web.pages.rendering import is_page, load_templates, render_problem
 from punchlist.web.pages.router import build_router
-from punchlist.web.problem import Problem, Refused, make_problem
+from punchlist.web.problem import Problem, Refused, make_problem, retry_headers
 from punchlist.web.schemas import LARGEST_BODY
 from punchlist.web.security.sessions import Sessions
 from punchlist.web.state import WebSession
@@ -118,8 +118,8 @@ def _handle_refusal(request: AnyRequest, error: Refused) -> Response[Any]:
 
 
 def _handle_error(request: AnyRequest, error: PunchlistError) -> Response[Any]:
-    later = {"retry-after": "30"} if isinstance(error, TooManyRuns) else {}
-    return _make_response(request, make_problem(error, _request_line(request)), later)
+    problem = make_problem(error, _request_line(request))
+    return _make_response(request, problem, retry_headers(error))
 
 
 def _handle_http(request: AnyRequest, error: HTTPException) -> Response[Any]:

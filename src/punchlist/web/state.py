@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,9 @@ class WebSession(Workspace[ThreadedDriver]):
         self.hide = PathMasker(home)
         self.frames = FrameCache(self.store, self.hide)
         self.stories = FixFrames(self.store, self.hide)
+        state.wait_for(0)
+        notices = state.watch(self._ring)
+        self._pace = Pace(told=lambda: notices.live)
         self._trends = TrendReader()
         self._reading = asyncio.Lock()
         self._readers = 0
@@ -89,6 +92,20 @@ class WebSession(Workspace[ThreadedDriver]):
         """Sessions that do not stop at their plan, until they are past it."""
         self.left: tuple[UnfinishedRun, ...] = ()
         """Runs to go on with as soon as it is opened."""
+
+    def _ring(self, run: str) -> None:
+        if run:
+            self.driving.bell.ring(run)
+        else:
+            self.driving.bell.ring_all()
+
+    async def opened(
+        self, repository: RepositoryEntry, flags: Mapping[str, str] | None = None
+    ) -> Session:
+        """Open a session that does not wait for the database: other requests would wait, too."""
+        session = await super().opened(repository, flags)
+        session.state.wait_for(0)
+        return session
 
     async def close(self) -> None:
         await self.driving.close(_CLOSING)
@@ -228,7 +245,7 @@ class WebSession(Workspace[ThreadedDriver]):
         if self._readers >= _MOST_READERS:
             later = {"retry-after": "10"}
             raise Refused(429, "too many streams are open", "try again later", headers=later)
-        return self._count_reader(follow_run(reader, self.driving, Pace(), self.closing))
+        return self._count_reader(follow_run(reader, self.driving, self._pace, self.closing))
 
     async def _count_reader(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Count the reader; end at once if too many came at the same time."""

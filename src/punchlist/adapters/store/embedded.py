@@ -1,5 +1,6 @@
 """The state of one user on one machine: SQLite, kernel locks and files below the home folder."""
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,10 @@ from punchlist.adapters.store.stop_request import FileStops
 if TYPE_CHECKING:
     from punchlist.adapters.store.serving.access import FileAccess
     from punchlist.adapters.store.serving.records import FileAllowances, FileKeys, FileRepositories
+
+
+class _Unnoticed:
+    live = False
 
 
 class EmbeddedState:
@@ -55,6 +60,13 @@ class EmbeddedState:
         from punchlist.adapters.store.serving.records import FileAllowances
 
         return FileAllowances(self._own)
+
+    def wait_for(self, seconds: float) -> None:
+        """A file is there or not: it is not waited for."""
+
+    def watch(self, changed: Callable[[str], None]) -> "_Unnoticed":
+        """Other processes write without a notice: readers have to look from time to time."""
+        return _Unnoticed()
 
     def artifacts(self, run: str) -> FolderArtifacts:
         return FolderArtifacts(self._runs / run)

@@ -59,7 +59,7 @@ class Sessions:
         return self.verify_cookie(self._find_cookie(scope))
 
     def _find_cookie(self, scope: MutableMapping[str, Any]) -> str:
-        name = f"{cookie_name(scope.get('server'))}="
+        name = f"{cookie_name(scope)}="
         headers = [
             value.decode("latin-1") for key, value in scope["headers"] if key.lower() == b"cookie"
         ]
@@ -86,6 +86,10 @@ class Sessions:
         return self._secret
 
 
-def cookie_name(server: tuple[str, int | None] | None) -> str:
-    """Return the cookie's name, with the port: browsers share cookies between ports."""
-    return f"punchlist-{(server or ('', 0))[1]}"
+def cookie_name(scope: MutableMapping[str, Any]) -> str:
+    """Return the cookie's name, with the port that the browser calls: it shares cookies between
+    ports, and a proxy may stand before servers with ports of their own.
+    """
+    host = next((value for key, value in scope["headers"] if key.lower() == b"host"), b"")
+    _, _, port = host.decode("latin-1").rpartition(":")
+    return f"punchlist-{port if port.isascii() and port.isdigit() else 0}"
