@@ -85,7 +85,7 @@ class Workspace(Generic[D]):
     def line(self, row: RunRow) -> RunLine:
         return build_run_line(
             row,
-            driven=self.is_driven(row.id),
+            driven=not row.outcome and self.is_driven(row.id),
             outcome=self._folded.find_outcome(row),
             workflow=self.workflow_of(row.id),
         )

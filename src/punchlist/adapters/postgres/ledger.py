@@ -18,7 +18,7 @@ _PAGE = 64
 _COLUMNS = ("run", "seq", "at", "place", "key", "kind", "hash")
 _ROWS = "SELECT run, seq, at, place, key, kind, hash, line FROM entries WHERE run = %s ORDER BY seq"
 _COURSE = """
-  SELECT line FROM entries WHERE run = %s
+  SELECT run, line FROM entries WHERE run = ANY(%s)
   AND kind IN ('started', 'asked', 'clarified', 'answered', 'interrupted', 'resumed') ORDER BY seq
 """
 _RUNS = """
@@ -164,11 +164,11 @@ class PostgresStore:
         """Return the runs of one repository, or of all, newest first."""
         rows = self._database.fetch(_RUNS, {"repository": encode(repository)})
         found = (RunRow(name, decode(where), *rest) for name, where, *rest in rows)
-        return [row if row.outcome else self._unended(row) for row in found]
-
-    def _unended(self, row: RunRow) -> RunRow:
-        lines = self._database.fetch(_COURSE, (row.id,))
-        return fold_course(row, (line for (line,) in lines))
+        known = list(found)
+        courses: dict[str, list[bytes]] = {row.id: [] for row in known if not row.outcome}
+        for run, line in self._database.fetch(_COURSE, (list(courses),)) if courses else ():
+            courses[run].append(line)
+        return [fold_course(row, courses[row.id]) if row.id in courses else row for row in known]
 
     def find_run(self, part: str, repository: str = "") -> str:
         """Return the run whose id has this part, or the newest for "last"; raises UsageError."""
@@ -214,13 +214,15 @@ class PostgresStore:
         self.close()
 
     def _read_lines(self, run: str, after: int) -> Iterator[bytes]:
+        size = 2  # many readers want the first entry alone
         while page := self._database.fetch(
             "SELECT seq, line FROM entries WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s",
-            (run, after, _PAGE),
+            (run, after, size),
         ):
             for seq, line in page:
                 yield line
                 after = seq
+            size = _PAGE
 
 
 def encode(text: str) -> bytes:
