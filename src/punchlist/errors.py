@@ -58,5 +58,9 @@ class TooManyRuns(PunchlistError):
     """As many runs as may be are under way."""
 
 
+class BudgetSpent(PunchlistError):
+    """The dollars of the day are spent."""
+
+
 class ToolError(PunchlistError):
     """An analyzer, check or tracker failed."""

@@ -14,6 +14,7 @@ from punchlist.cli.exit_codes import Exit
 from punchlist.cli.terminal import Unread, error_text, note
 from punchlist.errors import (
     AlreadyRunning,
+    BudgetSpent,
     LedgerBroken,
     PunchlistError,
     RepositoryError,
@@ -34,6 +35,7 @@ CODES: dict[type[PunchlistError], Exit] = {
     LedgerBroken: Exit.LEDGER,
     AlreadyRunning: Exit.RUNNING,
     TooManyRuns: Exit.RUNNING,
+    BudgetSpent: Exit.INCOMPLETE,
     ToolError: Exit.INCOMPLETE,
 }
 _MACHINE = frozenset({"--json", "--events", "--format=json"})

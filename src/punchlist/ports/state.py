@@ -20,6 +20,8 @@ class LeaseHolder(Struct, frozen=True):
     pid: int = 0
     run: str = ""
     machine: str = ""
+    left: float = 0
+    """Seconds until a lease that must be renewed runs out; 0 if it ends with its process."""
 
 
 class Lease(Protocol):

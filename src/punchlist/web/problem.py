@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from punchlist.errors import (
     AlreadyRunning,
+    BudgetSpent,
     LedgerBroken,
     PunchlistError,
     RepositoryError,
@@ -66,6 +67,7 @@ STATUSES: dict[type[PunchlistError], int] = {
     SettingsError: 409,
     AlreadyRunning: 409,
     TooManyRuns: 429,
+    BudgetSpent: 429,
     ToolError: 502,
     StoreError: 503,
     LedgerBroken: 500,

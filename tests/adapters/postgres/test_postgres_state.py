@@ -10,9 +10,10 @@ from state_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import started
 
 from postgres_server import run_server, start_server
-from punchlist.adapters.postgres.migrations import VERSION, migrate
+from punchlist.adapters.postgres.migrations import STEPS, VERSION, migrate
 from punchlist.adapters.postgres.state import PostgresState
 from punchlist.errors import RunTaken, StoreAway, StoreError
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Halted
 
 
@@ -103,6 +104,18 @@ def test_a_ledger_of_a_newer_version_is_left_alone(open_state, url, tmp_path):
         base.execute("UPDATE punchlist_schema SET version = version + 1")
     with pytest.raises(StoreError, match="newer punchlist"):
         PostgresState(url, tmp_path)
+
+
+def test_what_runs_cost_before_an_upgrade_is_known_after_it(open_state, url):
+    store = open_state().store
+    odd = Halted(limit='\x00 "dollars": 1 \udcff', usage=Usage(dollars=1.25, unpriced=1))
+    store.append("r1", "0", "a", started(), 1.0)
+    store.append("r1", "1", "a", odd, 2.0)
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute("DROP INDEX entries_by_cost")
+        base.execute("ALTER TABLE entries DROP COLUMN dollars, DROP COLUMN unpriced")
+        base.execute(next(step for step in STEPS if "entries_by_cost" in step))
+    assert store.sum_usage(0) == Usage(dollars=1.25, unpriced=1)
 
 
 def test_a_database_that_cannot_be_reached_is_told_without_its_password(tmp_path):

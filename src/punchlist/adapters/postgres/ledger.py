@@ -9,6 +9,7 @@ from punchlist.adapters.postgres.connection import Connection, Database
 from punchlist.adapters.store.columns import compare_columns, compare_run_row
 from punchlist.adapters.store.rows import choose_run, decode_line, fold_course
 from punchlist.errors import RunTaken, StoreError
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Answered, AnyEvent, Ended, Entry, Resumed, Started
 from punchlist.model.ledger.hash_chain import encode_line, link_entry
 from punchlist.model.ledger.run_row import RunRow
@@ -32,8 +33,9 @@ _APPEND = """
   ), fence AS (
     SELECT 1 FROM ours UNION ALL SELECT 1 WHERE %(epoch)s::bigint IS NULL
   ), put AS (
-    INSERT INTO entries (run, seq, at, place, key, kind, hash, line, epoch)
-    SELECT %(run)s, %(seq)s, %(at)s, %(place)s, %(key)s, %(kind)s, %(hash)s, %(line)s, %(epoch)s
+    INSERT INTO entries (run, seq, at, place, key, kind, hash, line, epoch, dollars, unpriced)
+    SELECT %(run)s, %(seq)s, %(at)s, %(place)s, %(key)s, %(kind)s, %(hash)s, %(line)s, %(epoch)s,
+           %(dollars)s, %(unpriced)s
     FROM fence ON CONFLICT DO NOTHING RETURNING 1
   ), noted AS (
     INSERT INTO runs (id, repository, started_at, head, entries, last_at, last_kind, latest_at,
@@ -179,6 +181,15 @@ class PostgresStore:
         )
         return choose_run([run for (run,) in rows], part, repository)
 
+    def sum_usage(self, since: float) -> Usage:
+        """Return the dollars, and the calls of unknown cost, of all entries since that time."""
+        ((dollars, unpriced),) = self._database.fetch(
+            "SELECT coalesce(sum(dollars), 0), coalesce(sum(unpriced), 0) FROM entries"
+            " WHERE at >= %s AND (dollars > 0 OR unpriced > 0)",
+            (since,),
+        )
+        return Usage(dollars=dollars, unpriced=unpriced)
+
     def get(self, key: str) -> bytes | None:
         rows = self._database.fetch("SELECT value FROM cache WHERE key = %s", (encode(key),))
         return rows[0][0] if rows else None
@@ -254,6 +265,8 @@ def _make_values(entry: Entry, epoch: int | None) -> dict[str, object]:
         "ended": entry.at if ended else None,
         "outcome": event.outcome if isinstance(event, Ended) else "",
         "ended_seq": entry.seq if ended else None,
+        "dollars": event.usage.dollars,
+        "unpriced": event.usage.unpriced,
     }
 
 

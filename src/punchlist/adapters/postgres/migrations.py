@@ -91,6 +91,20 @@ STEPS: tuple[str, ...] = (
       PRIMARY KEY (repository, fingerprint)
     );
     """,
+    """
+    ALTER TABLE entries ADD COLUMN dollars double precision NOT NULL DEFAULT 0,
+      ADD COLUMN unpriced integer NOT NULL DEFAULT 0;
+    WITH told AS (
+      SELECT run, seq,
+        replace(convert_from(line, 'UTF8'), '\\u0000', '\\u0001')::json #> '{event,usage}' AS usage
+      FROM entries
+      WHERE position('"dollars":'::bytea IN line) > 0 OR position('"unpriced":'::bytea IN line) > 0
+    )
+    UPDATE entries SET dollars = coalesce((usage ->> 'dollars')::double precision, 0),
+      unpriced = coalesce((usage ->> 'unpriced')::integer, 0)
+      FROM told WHERE told.run = entries.run AND told.seq = entries.seq;
+    CREATE INDEX entries_by_cost ON entries (at) WHERE dollars > 0 OR unpriced > 0;
+    """,
 )
 VERSION = len(STEPS)
 _LOCK = 0x70756E6368

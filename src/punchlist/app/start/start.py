@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.app.after.dismissals import load_dismissals
+from punchlist.app.drive.budget import require_budget
 from punchlist.app.drive.drive import drive_run
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.session import Session
@@ -25,6 +26,8 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     """Start a run and drive it to its end, a question or a limit."""
     workshop, repository = await session.workshop(fresh=False), session.repository
     require_agents(ready)
+    if ready.crew:
+        require_budget(session)
     run_id = ready.run_id or choose_run_id(session.store)
     request = ready.fingerprint(repository)
     paths = enumerate(ready.documents.values())
