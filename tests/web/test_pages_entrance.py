@@ -27,6 +27,7 @@ RUN = "261115-aaaaaa"
 PAGES = [
     "/",
     "/runs",
+    "/fleet",
     f"/runs/{RUN}",
     f"/runs/{RUN}/parts",
     f"/runs/{RUN}/live",

@@ -16,7 +16,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from punchlist._version import __version__
 from punchlist.errors import PunchlistError
-from punchlist.web.api import read, repositories, runs
+from punchlist.web.api import fleet, read, repositories, runs
 from punchlist.web.api.fix_sessions import routes as fix_sessions
 from punchlist.web.api.openapi import build_document
 from punchlist.web.api.routes import AnyRequest, share
@@ -29,7 +29,7 @@ from punchlist.web.security.sessions import Sessions
 from punchlist.web.state import WebSession
 
 _log = logging.getLogger("punchlist")
-_ROUTES = (*repositories.ROUTES, *runs.ROUTES, *read.ROUTES, *fix_sessions.ROUTES)
+_ROUTES = (*repositories.ROUTES, *fleet.ROUTES, *runs.ROUTES, *read.ROUTES, *fix_sessions.ROUTES)
 _NEXT = "GET /api/openapi.json says what is there and what it takes"
 
 
@@ -52,7 +52,7 @@ def build_application(app: WebSession, entrance: Sessions) -> Litestar:
         await app.close()
 
     return Litestar(
-        route_handlers=[_api_router(), build_router(app)],
+        route_handlers=[_api_router(), fleet.metrics, build_router(app)],
         dependencies={"app": share(app), "entrance": share(entrance)},
         exception_handlers={
             Refused: _handle_refusal,

@@ -15,6 +15,7 @@ from punchlist.app.access import Role
 from punchlist.app.after.kept_results import remove_kept
 from punchlist.app.after.trends import TrendReader
 from punchlist.app.drive.background import AgentOutput
+from punchlist.app.drive.fleet import load_fleet
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.drive.unfinished import UnfinishedRun
@@ -31,6 +32,7 @@ from punchlist.model.ledger.run_row import RunRow
 from punchlist.settings import load_settings
 from punchlist.views.request_fields import RUN_ID
 from punchlist.views.run_state import State, find_state
+from punchlist.views.tables.fleet import Fleet
 from punchlist.views.tables.trends import Trends
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
@@ -168,6 +170,13 @@ class WebSession(Workspace[ThreadedDriver]):
             read = self._trends.open_trends
             return await asyncio.to_thread(read, self.session, repository.git_dir, limit)
 
+    async def load_fleet(self) -> Fleet:
+        """Return what all processes do with runs of registered repositories, and all costs; read in
+        a thread.
+        """
+        names = {each.git_dir: each.name for each in self.repositories.list_all()}
+        return await asyncio.to_thread(load_fleet, self.session, time.time(), names.get)
+
     def run_state(self, run: Run) -> State:
         return find_state(run, driven=self.is_driven(run.id))
 
@@ -257,6 +266,11 @@ class WebSession(Workspace[ThreadedDriver]):
                 yield piece
         finally:
             self._readers -= 1
+
+    @property
+    def readers(self) -> int:
+        """How many streams are open."""
+        return self._readers
 
     def ledger_end(self, run: str) -> bytes | None:
         """Return the last frame of a run's stream; None while the run goes on."""

@@ -1,54 +1,14 @@
 """What all processes that share a store do at this moment, and what was spent today."""
 
 import socket
-
-from msgspec import Struct
+from collections.abc import Callable
 
 from punchlist.app.drive.budget import start_of_day
 from punchlist.app.session import Session
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.state import LeaseHolder
 from punchlist.views.run_state import State, find_state
-
-
-class FleetRun(Struct, frozen=True, kw_only=True):
-    """A run that has not ended. `age`: seconds since its last event."""
-
-    run: str
-    repository: str
-    state: State
-    age: float
-    machine: str = ""
-    """Where it is driven, if it is."""
-    pid: int = 0
-    lease: float = 0
-    """Seconds until its driver must have renewed its lease; 0 if that ends with the process."""
-
-
-class FleetDriver(Struct, frozen=True, kw_only=True):
-    """A process that drives runs."""
-
-    machine: str
-    pid: int
-    runs: tuple[str, ...]
-
-
-class Fleet(Struct, frozen=True, kw_only=True):
-    """`stuck` are runs that neither ended nor were stopped, and that no process drives."""
-
-    drivers: tuple[FleetDriver, ...] = ()
-    running: tuple[FleetRun, ...] = ()
-    waiting: tuple[FleetRun, ...] = ()
-    stopped: tuple[FleetRun, ...] = ()
-    stuck: tuple[FleetRun, ...] = ()
-    begun_today: int = 0
-    ended_today: int = 0
-    dollars_today: float = 0
-    unpriced_today: int = 0
-    """Calls of agents today whose cost is unknown."""
-    daily_limit: float = 0
-    """`limits.daily`: dollars; 0 for none."""
-
+from punchlist.views.tables.fleet import Fleet, FleetDriver, FleetRun
 
 _LISTS = {
     State.UNDER_WAY: "running",
@@ -58,14 +18,20 @@ _LISTS = {
 }
 
 
-def load_fleet(session: Session, now: float) -> Fleet:
-    """Return how all runs of the store stand; those that have ended are only counted."""
-    day, rows = start_of_day(now), session.store.runs()
+def load_fleet(
+    session: Session, now: float, names: Callable[[str], str | None] = lambda name: name
+) -> Fleet:
+    """Return how all runs of the store stand; those that have ended are only counted. `names` gives
+    the name of a repository to show; None leaves its runs out.
+    """
+    day = start_of_day(now)
+    rows = [row for row in session.store.runs() if names(row.repository) is not None]
     lists: dict[str, list[FleetRun]] = {name: [] for name in _LISTS.values()}
     drivers: dict[tuple[str, int], list[str]] = {}
     for row in rows:
         if not row.outcome:
-            run = _make_run(row, session.driver_of(row.id), now)
+            name = names(row.repository) or ""
+            run = _make_run(row, name, session.driver_of(row.id), now)
             lists[_LISTS[run.state]].append(run)
             if run.pid:
                 drivers.setdefault((run.machine, run.pid), []).append(run.run)
@@ -84,10 +50,10 @@ def load_fleet(session: Session, now: float) -> Fleet:
     )
 
 
-def _make_run(row: RunRow, holder: LeaseHolder | None, now: float) -> FleetRun:
+def _make_run(row: RunRow, name: str, holder: LeaseHolder | None, now: float) -> FleetRun:
     return FleetRun(
         run=row.id,
-        repository=row.repository,
+        repository=name,
         state=find_state(row, driven=holder is not None),
         age=max(0.0, now - row.last_at),
         machine=holder.machine or socket.gethostname() if holder else "",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from punchlist.app.drive.fleet import Fleet, FleetRun, load_fleet
+from punchlist.app.drive.fleet import load_fleet
 from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.session import with_session
@@ -15,6 +15,7 @@ from punchlist.cli.show.words import one_line
 from punchlist.cli.terminal import print_json, say
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.run_state import State
+from punchlist.views.tables.fleet import Fleet, FleetRun
 from punchlist.views.words import format_age, format_dollars
 
 if TYPE_CHECKING:
