@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from punchlist.adapters.store.serving.access import FileAccess
 from punchlist.app.access import Role
 from punchlist.web.security.tokens import Tokens
 
@@ -99,7 +100,7 @@ def main() -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4 * given.connections + 200), hard))
     with tempfile.TemporaryDirectory() as folder:
-        Tokens(Path(folder)).create_token(Role.ADMIN, "bench")
+        Tokens(FileAccess(Path(folder))).create_token(Role.ADMIN, "bench")
         log = Path(folder) / "log"
         limited = f'ulimit -n {given.descriptors}; exec "$@"'
         command = (sys.executable, "-m", "punchlist", "serve", "--port", "0", "--not-here")

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.store.serving.access import FileAccess
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.access import Role
 from punchlist.model.ledger import events as ev
@@ -156,7 +157,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="punchlist-bench-") as made:
         folder = Path(made)
         (folder / "repo").mkdir()
-        token = Tokens(folder / "state").create_token(Role.ADMIN)
+        token = Tokens(FileAccess(folder / "state")).create_token(Role.ADMIN)
         recorded(folder / "state", str(repository(folder / "repo") / ".git"), chosen.lines)
         env = {
             **os.environ,

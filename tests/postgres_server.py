@@ -28,26 +28,59 @@ def _version(path: Path) -> int:
     return int(name) if name.isdigit() else 0
 
 
+class PostgresServer:
+    """A server in a folder of its own, which can be killed and started again."""
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self._programs = programs
+        self._data, self._log, port = folder / "data", folder / "log", _free_port()
+        if os.getuid() == 0:
+            shutil.chown(folder, _AS)
+        _run(
+            *(programs / "initdb", "-D", self._data, "-U", USER, "-A", "trust", "-E", "UTF8"),
+            "--no-sync",
+        )
+        self._options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories='' -c max_connections=200"
+        self.url = f"postgresql://{USER}@127.0.0.1:{port}"
+
+    def start(self) -> None:
+        self._control("-l", self._log, "-o", self._options, "start")
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self._control("-m", "immediate", "stop")
+
+    def _control(self, *words: object) -> None:
+        _run(self._programs / "pg_ctl", "-D", self._data, "-w", *words)
+
+    def make_database(self, name: str) -> str:
+        """Make an empty database; return its URL."""
+        import psycopg
+
+        with psycopg.connect(f"{self.url}/postgres", autocommit=True) as base:
+            base.execute(f'CREATE DATABASE "{name}"')
+        return f"{self.url}/{name}"
+
+
 @contextmanager
-def run_server() -> Iterator[str]:
-    """Run a server in a folder of its own; yield its URL without the name of a database."""
+def start_server() -> Iterator[PostgresServer]:
+    """Run a server in a folder of its own."""
     programs = find_programs()
     assert programs, "PostgreSQL is missing: apt-get install postgresql"
     with tempfile.TemporaryDirectory(prefix="punchlist-postgres-") as name:
-        yield from _run_in(programs, Path(name))
+        server = PostgresServer(programs, Path(name))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.kill()
 
 
-def _run_in(programs: Path, folder: Path) -> Iterator[str]:
-    data, log, port = folder / "data", folder / "log", _free_port()
-    if os.getuid() == 0:
-        shutil.chown(folder, _AS)
-    _run(programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-sync")
-    options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories='' -c max_connections=200"
-    _run(programs / "pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "start")
-    try:
-        yield f"postgresql://{USER}@127.0.0.1:{port}"
-    finally:
-        _run(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+@contextmanager
+def run_server() -> Iterator[str]:
+    """Run a server; yield its URL without the name of a database."""
+    with start_server() as server:
+        yield server.url
 
 
 def _run(*command: object) -> None:

@@ -26,6 +26,7 @@ from playwright.sync_api import Browser, Page
 from sites import Site
 from workbench import FAULTS, Workbench, fix, fixer, review, scores
 
+from punchlist.adapters.store.serving.access import FileAccess
 from punchlist.app.access import Role
 from punchlist.web.security.tokens import Tokens
 
@@ -72,7 +73,7 @@ class Studio:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.site = Site(folder)
-        self.token = self.site.tokens["admin"] = Tokens(self.site.home).create_token(
+        self.token = self.site.tokens["admin"] = Tokens(FileAccess(self.site.home)).create_token(
             Role.ADMIN, "ada"
         )
         self.bench = Workbench(Checkout(folder / "shop"), folder)

@@ -9,12 +9,12 @@ from typing import Any
 from punchlist.mcp.schemas import input_schema
 from punchlist.mcp.tool import McpTool
 from punchlist.mcp.tools import TOOLS
+from punchlist.web.api import fleet, repositories, runs
 from punchlist.web.api import read as looks
-from punchlist.web.api import repositories, runs
 from punchlist.web.api.fix_sessions import routes as fixes
 from punchlist.web.application import load_openapi
 
-_ROUTES = (*repositories.ROUTES, *runs.ROUTES, *looks.ROUTES, *fixes.ROUTES)
+_ROUTES = (*repositories.ROUTES, *fleet.ROUTES, *runs.ROUTES, *looks.ROUTES, *fixes.ROUTES)
 _HTTP = """\
 # The HTTP API
 

@@ -34,6 +34,10 @@ class StoreError(PunchlistError):
     """The ledger cannot be read or written."""
 
 
+class StoreAway(StoreError):
+    """The database cannot be reached at the moment; the same may be tried again."""
+
+
 class RunTaken(StoreError):
     """Another process drives the run now: this one may not add to it any more."""
 
@@ -52,6 +56,10 @@ class AlreadyRunning(PunchlistError):
 
 class TooManyRuns(PunchlistError):
     """As many runs as may be are under way."""
+
+
+class BudgetSpent(PunchlistError):
+    """The dollars of the day are spent."""
 
 
 class ToolError(PunchlistError):

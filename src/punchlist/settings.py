@@ -54,6 +54,10 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
     time: float = 0
     dollars: float = 0
+    daily: float = 0
+    """Dollars that all runs of the store may cost on one day (UTC), 0 for no limit; a repository
+    cannot set it.
+    """
     width: int = 2
 
 

@@ -7,6 +7,7 @@ import pytest
 from workbench import review
 
 from punchlist.cli.show.summary import render_summary
+from punchlist.errors import BudgetSpent
 from punchlist.model.ledger.outcome import RunOutcome
 
 ENDLESS = """
@@ -64,3 +65,19 @@ def test_calls_that_time_out_are_counted_and_an_unknown_price_is_called_unknown(
     assert run.usage.input_tokens >= 2000
     assert "1 call of unknown cost" in show(run)
     assert "$0.00" not in show(run)
+
+
+def test_the_budget_of_a_day_stops_a_run_within_a_call_and_lets_no_other_begin(endless):
+    bench, flags = endless(), {"limits.daily": "0.05"}
+    run = bench.run("converge", flags=flags)
+    assert run.halted == "money limit of $0.05 reached"
+    with pytest.raises(BudgetSpent, match=r"budget of \$0.05 a day \(limits.daily\) is spent"):
+        bench.run("accountable", flags=flags)
+    assert bench.read_last().id == run.id, "it did not begin"
+
+
+def test_a_price_that_is_not_known_is_over_the_budget_of_a_day(endless):
+    bench = endless(prices="", timeout=1)
+    bench.run("converge", flags={"limits.dollars": "0.5"})
+    with pytest.raises(BudgetSpent, match="cannot be kept: the cost of an agent's call is unknown"):
+        bench.run("accountable", flags={"limits.daily": "100"})

@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 
 import warm
 from punchlist.app.access import Role
+from punchlist.app.stores import open_state
 from punchlist.web.security.tokens import Tokens
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -20,15 +22,16 @@ QUICK = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=E,F,B,UP"
 class Site:
     """A punchlist server, which can be stopped, killed and started again at the same port."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str = "") -> None:
         self.folder = folder
         self.home = folder / "state"
+        self.store = store
         self.port = 0
         self.log = folder / "serve.log"
         (folder / "settings.toml").touch()
-        self.tokens = {
-            role.value: Tokens(self.home).create_token(role, f"{role}er") for role in Role
-        }
+        with closing(open_state(store, self.home)) as state:
+            tokens = Tokens(state.access)
+            self.tokens = {role.value: tokens.create_token(role, f"{role}er") for role in Role}
         self._process: subprocess.Popen[bytes] | warm.WarmProcess | None = None
 
     def punchlist(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -41,6 +44,7 @@ class Site:
     def env(self) -> dict[str, str]:
         own = {
             "PUNCHLIST_HOME": str(self.home),
+            "PUNCHLIST_STORE": self.store,
             "PUNCHLIST_CONFIG": str(self.folder / "settings.toml"),
             "HOME": str(self.folder),
         }

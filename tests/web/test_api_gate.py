@@ -4,14 +4,14 @@ import asyncio
 import time
 
 import pytest
-from msgspec.structs import replace
 
 pytest.importorskip("litestar")
 from reading import started
 
+from punchlist.adapters.store.serving.access import FileAccess
+from punchlist.adapters.store.serving.records import FileKeys
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.app.access import Role
-from punchlist.app.repositories import RepositoryEntry
 from punchlist.errors import UsageError
 from punchlist.web.gate import Gate, Rules
 from punchlist.web.problem import Refused
@@ -50,7 +50,7 @@ async def inside(scope, receive, send):
 def test_guessing_tokens_is_limited_too(tmp_path):
     gate = Gate(
         inside,
-        Tokens(tmp_path),
+        Tokens(FileAccess(tmp_path)),
         Rules(hosts=frozenset({"localhost"}), rate=0.001, burst=2),
         PathMasker(tmp_path),
     )
@@ -58,7 +58,7 @@ def test_guessing_tokens_is_limited_too(tmp_path):
 
 
 def test_each_token_has_a_bucket_of_its_own(tmp_path):
-    tokens = Tokens(tmp_path)
+    tokens = Tokens(FileAccess(tmp_path))
     mine, yours = tokens.create_token(Role.READ), tokens.create_token(Role.RUN)
     gate = Gate(
         inside,
@@ -74,7 +74,7 @@ def test_each_token_has_a_bucket_of_its_own(tmp_path):
 
 
 def test_whoever_was_let_in_is_welcome_until_their_token_is_dropped(tmp_path):
-    tokens, seen = Tokens(tmp_path), []
+    tokens, seen = Tokens(FileAccess(tmp_path)), []
 
     async def streaming(scope, receive, send):
         seen.append(scope["admitted"])
@@ -92,13 +92,13 @@ def test_whoever_was_let_in_is_welcome_until_their_token_is_dropped(tmp_path):
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.9"])
 def test_on_loopback_it_goes_by_the_names_of_loopback(tmp_path, host):
     assert {"127.0.0.1", "localhost", "::1", host} <= allowed_hosts(
-        ListenOptions(host=host), Tokens(tmp_path)
+        ListenOptions(host=host), Tokens(FileAccess(tmp_path))
     )
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
 def test_elsewhere_it_wants_a_token_and_goes_by_what_it_was_told(tmp_path, host):
-    tokens = Tokens(tmp_path)
+    tokens = Tokens(FileAccess(tmp_path))
     with pytest.raises(UsageError, match="no token"):
         allowed_hosts(ListenOptions(host=host), tokens)
     tokens.create_token(Role.READ)
@@ -113,19 +113,30 @@ def test_roles_are_in_order():
 
 
 def test_a_key_stands_for_one_request(tmp_path):
-    keys = IdempotencyKeys(tmp_path)
-    nothing = lambda mark, since: ""  # noqa: E731
-    assert keys.find_run("k", b"a", nothing) == ""
-    keys.save_run("k", b"a", "run-1")
-    assert keys.find_run("k", b"a", nothing) == "run-1"
-    assert keys.find_run("other", b"a", nothing) == ""
-    with pytest.raises(Refused, match="another request") as told:
-        keys.find_run("k", b"b", nothing)
-    assert told.value.status == 422
+    begun = {"run-1"}
+    keys = IdempotencyKeys(FileKeys(tmp_path), begun.__contains__)
+    assert keys.find_run("k", b"a") == ""
+    assert keys.claim_run("k", b"a", "run-1") == "run-1"
+    assert keys.claim_run("k", b"a", "run-2") == "run-1"
+    assert keys.find_run("k", b"a") == "run-1"
+    assert keys.find_run("other", b"a") == ""
+    for ask in (keys.find_run, lambda key, body: keys.claim_run(key, body, "run-3")):
+        with pytest.raises(Refused, match="another request") as told:
+            ask("k", b"b")
+        assert (told.value.status, told.value.run) == (422, "run-1")
+    begun.clear()
+    assert keys.find_run("k", b"a") == "", "claimed, and its server was killed before it began"
+    assert keys.claim_run("k", b"a", "run-4") == "run-1"
+
+
+def test_requests_without_a_key_have_runs_of_their_own(tmp_path):
+    keys = IdempotencyKeys(FileKeys(tmp_path), lambda run: True)
+    assert [keys.claim_run("", b"a", run) for run in ("r1", "r2")] == ["r1", "r2"]
+    assert keys.find_run("", b"a") == ""
 
 
 def test_under_one_key_there_is_one_at_a_time(tmp_path):
-    keys, inside, most = IdempotencyKeys(tmp_path), [0], [0]
+    keys, inside, most = IdempotencyKeys(FileKeys(tmp_path), bool), [0], [0]
 
     async def one() -> None:
         async with keys.lock_key("k"):
@@ -144,23 +155,12 @@ def test_under_one_key_there_is_one_at_a_time(tmp_path):
 
 
 def test_a_run_that_began_just_before_the_kill_is_found_by_its_key(tmp_path):
-    shop = RepositoryEntry(id="r", name="shop", root="/srv/shop", git_dir="/srv/shop/.git")
     desk = WebSession(tmp_path, Options(), lambda: False)
-
-    def known() -> str:
-        return desk.keys.find_run("k", b"a", lambda mark, since: desk.find_begun(shop, mark, since))
-
+    run = desk.keys.claim_run("k", b"a", "261115-000001")
+    assert desk.keys.find_run("k", b"a") == ""
     with SqliteStore.open(tmp_path) as store:
-        run = replace(started(shop.git_dir), request="mark")
-        store.append("261115-000001", "start", "started", run, time.time() - 60)
-        desk.keys.save_intent("k", b"a", "mark")
-        assert known() == "", "an earlier run of the same is another"
-        store.append(
-            "261115-000002", "start", "started", replace(run, request="else"), time.time() + 1
-        )
-        assert known() == ""
-        store.append("261115-000003", "start", "started", run, time.time() + 1)
-        assert known() == "261115-000003"
+        store.append(run, "start", "started", started("/srv/shop/.git"), time.time())
+    assert desk.keys.find_run("k", b"a") == run
     asyncio.run(desk.close())
 
 

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("litestar")
 from punchlist.app.drive.threaded import ThreadedDriver
+from punchlist.errors import StoreAway
 from punchlist.web.problem import Refused
 from punchlist.web.sse.follow import Pace, Subscription, follow_run
 from punchlist.web.state import Options, WebSession
@@ -172,3 +173,58 @@ def test_however_many_come_at_once_only_so_many_are_let_in(tmp_path):
         await desk.close()
 
     asyncio.run(main())
+
+
+class Flaky(Lines):
+    """A source that is away at times."""
+
+    away = over = False
+    admits = True
+
+    def find_end(self):
+        return b"bye" if self.over else None
+
+    def next_frame(self, run, after):
+        self.require()
+        return super().next_frame(run, after)
+
+    def is_admitted(self):
+        self.require()
+        return self.admits
+
+    def require(self):
+        if self.away:
+            raise StoreAway("away")
+
+
+async def rest_of(stream) -> list[bytes]:
+    return [piece async for piece in stream]
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_store_that_was_away_costs_no_line_and_lets_in_only_who_is_still_admitted(dropped):
+    async def main() -> None:
+        source = Flaky(1)
+        stream = follow_run(
+            reader(source, source.find_end, admitted=source.is_admitted),
+            ThreadedDriver(),
+            Pace(poll=0.01, beat=60),
+            lambda: False,
+        )
+        assert await taken(stream, 2) == [b"1"]
+        source.away, source.last, source.admits = True, 3, not dropped
+        coming = asyncio.create_task(rest_of(stream))
+        await asyncio.wait({coming}, timeout=0.1)
+        assert not coming.done()
+        source.away, source.over = False, True
+        assert await coming == ([] if dropped else [b"2", b"3", b"bye"])
+
+    asyncio.run(main())
+
+
+def test_a_ledger_whose_entries_are_told_is_looked_at_seldom():
+    told = [True]
+    pace = Pace(poll=1, seldom=7, told=lambda: told[0])
+    assert pace.wait == 7
+    told[0] = False
+    assert pace.wait == 1

@@ -15,17 +15,19 @@ from browsing import Browser, text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from punchlist.adapters.store.serving.access import SECRET, FileAccess
 from punchlist.app.access import Role
 from punchlist.errors import StoreError
 from punchlist.web.pages.auth.sign_in import sanitize_path
 from punchlist.web.pages.rendering import load_environment
-from punchlist.web.security.sessions import FILE, Sessions, cookie_name
+from punchlist.web.security.sessions import Sessions, cookie_name
 from punchlist.web.security.tokens import Tokens
 
 RUN = "261115-aaaaaa"
 PAGES = [
     "/",
     "/runs",
+    "/fleet",
     f"/runs/{RUN}",
     f"/runs/{RUN}/parts",
     f"/runs/{RUN}/live",
@@ -54,7 +56,7 @@ def clock():
 
 @pytest.fixture
 def entrance(tmp_path, clock):
-    return Sessions(tmp_path, Tokens(tmp_path), clock)
+    return Sessions(Tokens(FileAccess(tmp_path)), clock)
 
 
 def test_a_cookie_names_its_holder_until_it_expires(entrance, clock):
@@ -70,9 +72,9 @@ def test_a_cookie_names_its_holder_until_it_expires(entrance, clock):
 def test_a_cookie_ends_with_its_token_and_not_with_the_server(entrance, clock, tmp_path):
     visitor = entrance.tokens.find_visitor(entrance.tokens.create_token(Role.RUN))
     cookie = entrance.issue_cookie(visitor)
-    restarted = Sessions(tmp_path, Tokens(tmp_path), clock)
+    restarted = Sessions(Tokens(FileAccess(tmp_path)), clock)
     assert restarted.verify_cookie(cookie) == visitor
-    Tokens(tmp_path).drop_token(visitor.id)
+    Tokens(FileAccess(tmp_path)).drop_token(visitor.id)
     assert restarted.verify_cookie(cookie) is None
     assert entrance.verify_cookie(cookie) is None
 
@@ -88,7 +90,7 @@ def test_a_token_of_the_same_id_does_not_inherit_a_cookie(entrance, clock, tmp_p
 @given(change=st.integers(0, 80), to=st.sampled_from("0123456789abcdef.x"))
 def test_a_cookie_that_was_changed_anywhere_is_nobodys(tmp_path_factory, change, to):
     home = tmp_path_factory.mktemp("home")
-    entrance = Sessions(home, Tokens(home))
+    entrance = Sessions(Tokens(FileAccess(home)))
     cookie = entrance.issue_cookie(
         entrance.tokens.find_visitor(entrance.tokens.create_token(Role.ADMIN))
     )
@@ -99,21 +101,21 @@ def test_a_cookie_that_was_changed_anywhere_is_nobodys(tmp_path_factory, change,
 
 def test_the_secret_is_its_owners_alone(entrance, tmp_path):
     entrance.issue_cookie(entrance.tokens.find_visitor(entrance.tokens.create_token(Role.RUN)))
-    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
-    assert [path.name for path in tmp_path.glob(f"{FILE}*")] == [FILE]
-    (tmp_path / FILE).write_bytes(b"short")
+    assert stat.S_IMODE((tmp_path / SECRET).stat().st_mode) == 0o600
+    assert [path.name for path in tmp_path.glob(f"{SECRET}*")] == [SECRET]
+    (tmp_path / SECRET).write_bytes(b"short")
     with pytest.raises(StoreError, match="no secret of ours"):
-        Sessions(tmp_path, entrance.tokens).issue_cookie(entrance.tokens.list_all()[0])
+        Sessions(entrance.tokens).issue_cookie(entrance.tokens.list_all()[0])
 
 
-def test_a_code_works_once_and_for_ten_minutes(entrance, clock):
+def test_a_code_works_once_and_for_ten_minutes(entrance, clock, tmp_path):
     first, second = entrance.issue_code(), entrance.issue_code()
     assert entrance.redeem_code(first).role is Role.ADMIN
     assert entrance.redeem_code(first) is None
     assert entrance.redeem_code("") is None
     clock.now += 601
     assert entrance.redeem_code(second) is None
-    assert not (entrance._home / "tokens.json").exists(), "what a link lets in is in no file"
+    assert not (tmp_path / "tokens.json").exists(), "what a link lets in is in no file"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,9 @@ def test_after_signing_in_one_stays_here(asked, where):
 
 
 def test_servers_of_one_machine_do_not_share_a_cookie():
-    assert cookie_name(("127.0.0.1", 8470)) != cookie_name(("127.0.0.1", 8471))
+    hosts = (b"127.0.0.1:8470", b"127.0.0.1:8471", b"review.example", b"[::1]:8470")
+    names = [cookie_name({"headers": [(b"host", host)]}) for host in hosts]
+    assert names == ["punchlist-8470", "punchlist-8471", "punchlist-0", "punchlist-8470"]
 
 
 def test_who_is_not_signed_in_is_sent_to_where_one_can(house):

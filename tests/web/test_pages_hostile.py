@@ -12,6 +12,7 @@ HOUSE = "0123456789abcdef"
 ROLES = ("read", "run", "admin")
 EVERY = {
     ("GET", "/repositories/{repository_id:str}/trends"): "read",
+    ("GET", "/fleet"): "read",
     ("GET", "/favicon.ico"): "",
     ("GET", "/static/{mark:str}/{name:str}"): "",
     ("GET", "/sign-in"): "",

@@ -14,8 +14,8 @@ from browsing import Browser, text_of
 from telling import Told, fixed, item
 
 from punchlist.adapters.store.lease import FileLease
+from punchlist.adapters.store.serving.records import FileRepositories
 from punchlist.adapters.store.sqlite import SqliteStore
-from punchlist.app.repositories import Repositories
 from punchlist.cli.root import root
 from punchlist.cli.terminal import reset_consoles
 from punchlist.mcp.inputs import ListRunsInput, RunStatusInput
@@ -177,7 +177,7 @@ def test_the_terminal_view_says_the_same(home):
 
 def test_other_agents_are_told_the_same(home):
     async def asked():
-        desk = McpSession(home.home, tuple(Repositories(home.home).list_all()), Options())
+        desk = McpSession(home.home, tuple(FileRepositories(home.home).list_all()), Options())
         asker = Caller("robot", lambda run: asyncio.sleep(0))
         page = await list_runs(desk, ListRunsInput(limit=100), asker)
         whole = [await run_status(desk, RunStatusInput(run=each.id), asker) for each in page.runs]

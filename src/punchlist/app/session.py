@@ -121,7 +121,7 @@ class Session:
 
     @property
     def allowance(self) -> Allowance:
-        return Allowance(self.repository_folder)
+        return Allowance(self.state.allowances, repository_id(self.required_checkout))
 
     async def workshop(self, *, fresh: bool = True) -> Workshop:
         """Open the workshop of the checkout; unless `fresh`, return the one that was opened last,

@@ -12,6 +12,8 @@ from punchlist.ports.state import SharedState
 
 _POSTGRES = ("postgresql://", "postgres://")
 _SQLITE = "sqlite"
+PATIENCE = 60.0
+"""Seconds for which a run waits for a database that is away."""
 _PASSWORD = late_pattern(r"(//[^/:@]*:)[^@/]*@")
 _KINDS = "give postgresql://USER@HOST/NAME, or nothing for SQLite in the state folder"
 
@@ -21,7 +23,8 @@ def open_state(url: str, home: Path, *, readonly: bool = False) -> SharedState:
     if not url or url == _SQLITE:
         return EmbeddedState(home, readonly=readonly)
     if url.startswith(f"{_SQLITE}:"):
-        return EmbeddedState(Path(url.removeprefix(f"{_SQLITE}:")).absolute(), readonly=readonly)
+        folder = Path(url.removeprefix(f"{_SQLITE}:")).absolute()
+        return EmbeddedState(folder, home, readonly=readonly)
     if not url.startswith(_POSTGRES):
         raise SettingsError(f"store: {url.partition(':')[0]} is no kind of store", hint=_KINDS)
     try:
@@ -32,7 +35,7 @@ def open_state(url: str, home: Path, *, readonly: bool = False) -> SharedState:
             f"store: PostgreSQL needs the extra `cluster` ({error})",
             hint="pip install 'punchlist[cluster]'",
         ) from error
-    return PostgresState(url, home)
+    return PostgresState(url, home, patience=PATIENCE)
 
 
 def name_store(url: str, home: Path) -> str:

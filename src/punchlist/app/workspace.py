@@ -1,10 +1,12 @@
 """What surfaces that stay open share: the ledger at hand, and runs driven in the background."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
+
+from msgspec.structs import replace
 
 from punchlist.app.after.dismissals import ItemSelection, dismiss_items
 from punchlist.app.drive.answers import answer_run
@@ -15,7 +17,8 @@ from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
-from punchlist.app.start.request import Prepared, Request
+from punchlist.app.start.request import Request
+from punchlist.app.stores import PATIENCE
 from punchlist.errors import TooManyRuns
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
@@ -82,7 +85,7 @@ class Workspace(Generic[D]):
     def line(self, row: RunRow) -> RunLine:
         return build_run_line(
             row,
-            driven=self.is_driven(row.id),
+            driven=not row.outcome and self.is_driven(row.id),
             outcome=self._folded.find_outcome(row),
             workflow=self.workflow_of(row.id),
         )
@@ -96,25 +99,25 @@ class Workspace(Generic[D]):
         self,
         opening: Awaitable[Session],
         request: Callable[[], Request],
-        before: Callable[[Prepared], None] = lambda _: None,
+        claim: Callable[[], str] = lambda: "",
     ) -> str:
-        """Prepare a run, call `before`, and start it in the background; return its id. The session
-        is closed when the run stops, or if it does not begin.
+        """Prepare a run and start it in the background, with the id that `claim` returns for it or
+        any other; return its id. The session is closed when the run stops, or if it does not begin.
         """
         session = await opening
         with ExitStack() as undo, self._take_turn():
             undo.callback(session.close)
             ready = await prepare_run(session, request())
-            before(ready)
+            ready = replace(ready, run_id=claim())
+            session.state.wait_for(PATIENCE)
             undo.pop_all()
             return await self.driving.begin_run(session, ready)
 
     async def resume_run(self, run: str) -> None:
-        if self.driving.is_driving(run):
-            await self.driving.resume_run(await self.open_for(run), run)
-            return
-        with self._take_turn():
-            await self.driving.resume_run(await self.open_for(run), run)
+        with nullcontext() if self.driving.is_driving(run) else self._take_turn():
+            session = await self.open_for(run)
+            session.state.wait_for(PATIENCE)
+            await self.driving.resume_run(session, run)
 
     @contextmanager
     def _take_turn(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ from punchlist.cli.exit_codes import Exit
 from punchlist.cli.terminal import Unread, error_text, note
 from punchlist.errors import (
     AlreadyRunning,
+    BudgetSpent,
     LedgerBroken,
     PunchlistError,
     RepositoryError,
@@ -34,6 +35,7 @@ CODES: dict[type[PunchlistError], Exit] = {
     LedgerBroken: Exit.LEDGER,
     AlreadyRunning: Exit.RUNNING,
     TooManyRuns: Exit.RUNNING,
+    BudgetSpent: Exit.INCOMPLETE,
     ToolError: Exit.INCOMPLETE,
 }
 _MACHINE = frozenset({"--json", "--events", "--format=json"})
@@ -50,7 +52,7 @@ def run_command(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
         return Exit(done) if isinstance(done, int) else Exit.FINE
     except PunchlistError as error:
         message, hint = str(error), error.hint
-        code = CODES.get(type(error), Exit.SETUP)
+        code = next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), Exit.SETUP)
         run = error.run if isinstance(error, AlreadyRunning) else ""
     except click.ClickException as error:
         message, hint, code, run = error.format_message(), _usage_hint(error), Exit.USAGE, ""

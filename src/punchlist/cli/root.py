@@ -36,6 +36,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "replay": "Fold a recorded run again, offline, and try other rules on it.",
     },
     "Connect": {
+        "fleet": "What all processes of the store do now: runs, drivers, cost of the day.",
         "serve": "The dashboard in the browser, and the HTTP API.",
         "mcp": "Punchlist for other agents, over the Model Context Protocol.",
         "lsp": "Punchlist in editors, over the Language Server Protocol.",

@@ -1,12 +1,17 @@
 """The ports to what outlives a process: the ledger, who drives a run, requests to stop, files."""
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
 
 from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.store import Ledgers
+
+if TYPE_CHECKING:
+    from punchlist.ports.serving.access import Access
+    from punchlist.ports.serving.records import Allowances, RepositoryList, RequestKeys
 
 
 class LeaseHolder(Struct, frozen=True):
@@ -15,6 +20,8 @@ class LeaseHolder(Struct, frozen=True):
     pid: int = 0
     run: str = ""
     machine: str = ""
+    left: float = 0
+    """Seconds until a lease that must be renewed runs out; 0 if it ends with its process."""
 
 
 class Lease(Protocol):
@@ -67,6 +74,15 @@ class Stops(Protocol):
     def clear(self, run: str) -> None: ...
 
 
+class Watching(Protocol):
+    """Notices of new entries, while they come."""
+
+    @property
+    def live(self) -> bool:
+        """Whether new entries are told at once; where not, look at the ledger from time to time."""
+        ...
+
+
 class SharedState(Protocol):
     """All that the processes of one user, or of one fleet, share."""
 
@@ -79,6 +95,28 @@ class SharedState(Protocol):
     @property
     def stops(self) -> Stops: ...
 
+    @property
+    def access(self) -> "Access": ...
+
+    @property
+    def keys(self) -> "RequestKeys": ...
+
+    @property
+    def repositories(self) -> "RepositoryList": ...
+
+    @property
+    def allowances(self) -> "Allowances": ...
+
     def artifacts(self, run: str) -> Artifacts: ...
+
+    def wait_for(self, seconds: float) -> None:
+        """Let operations wait so long for a state that is away; 0: raise StoreAway at once."""
+        ...
+
+    def watch(self, changed: Callable[[str], None]) -> Watching:
+        """Call `changed` with the id of each run that has a new entry, and with '' when some may
+        have been missed; from any thread, until the state is closed.
+        """
+        ...
 
     def close(self) -> None: ...

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import AnyEvent, Entry
 from punchlist.model.ledger.run_row import RunRow
 
@@ -56,6 +57,10 @@ class Ledgers(Store, Protocol):
 
     def find_run(self, part: str, repository: str = "") -> str:
         """Return the run whose id this names, or the newest for "last"; raise UsageError."""
+        ...
+
+    def sum_usage(self, since: float) -> Usage:
+        """Return the dollars, and the calls of unknown cost, of all entries since that time."""
         ...
 
     def get(self, key: str) -> bytes | None: ...

@@ -15,21 +15,21 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 
 from punchlist._version import __version__
-from punchlist.errors import PunchlistError, TooManyRuns
-from punchlist.web.api import read, repositories, runs
+from punchlist.errors import PunchlistError
+from punchlist.web.api import fleet, read, repositories, runs
 from punchlist.web.api.fix_sessions import routes as fix_sessions
 from punchlist.web.api.openapi import build_document
 from punchlist.web.api.routes import AnyRequest, share
 from punchlist.web.gate import Gate, Rules
 from punchlist.web.pages.rendering import is_page, load_templates, render_problem
 from punchlist.web.pages.router import build_router
-from punchlist.web.problem import Problem, Refused, make_problem
+from punchlist.web.problem import Problem, Refused, make_problem, retry_headers
 from punchlist.web.schemas import LARGEST_BODY
 from punchlist.web.security.sessions import Sessions
 from punchlist.web.state import WebSession
 
 _log = logging.getLogger("punchlist")
-_ROUTES = (*repositories.ROUTES, *runs.ROUTES, *read.ROUTES, *fix_sessions.ROUTES)
+_ROUTES = (*repositories.ROUTES, *fleet.ROUTES, *runs.ROUTES, *read.ROUTES, *fix_sessions.ROUTES)
 _NEXT = "GET /api/openapi.json says what is there and what it takes"
 
 
@@ -52,7 +52,7 @@ def build_application(app: WebSession, entrance: Sessions) -> Litestar:
         await app.close()
 
     return Litestar(
-        route_handlers=[_api_router(), build_router(app)],
+        route_handlers=[_api_router(), fleet.metrics, build_router(app)],
         dependencies={"app": share(app), "entrance": share(entrance)},
         exception_handlers={
             Refused: _handle_refusal,
@@ -118,8 +118,8 @@ def _handle_refusal(request: AnyRequest, error: Refused) -> Response[Any]:
 
 
 def _handle_error(request: AnyRequest, error: PunchlistError) -> Response[Any]:
-    later = {"retry-after": "30"} if isinstance(error, TooManyRuns) else {}
-    return _make_response(request, make_problem(error, _request_line(request)), later)
+    problem = make_problem(error, _request_line(request))
+    return _make_response(request, problem, retry_headers(error))
 
 
 def _handle_http(request: AnyRequest, error: HTTPException) -> Response[Any]:

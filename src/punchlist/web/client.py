@@ -12,6 +12,7 @@ from msgspec import Struct
 from punchlist.errors import PunchlistError
 from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.views.report_document import ItemPart
+from punchlist.views.tables.fleet import Fleet
 from punchlist.views.tables.trends import Trends
 from punchlist.web.api.fix_sessions.schemas import Clarified, Clarify, MakePlan, Plan, StartFix
 from punchlist.web.problem import Problem
@@ -99,6 +100,9 @@ class Client:
 
     def forget(self, repository_id: str) -> None:
         self._send("DELETE", f"repositories/{repository_id}")
+
+    def fleet(self) -> Fleet:
+        return self._get(Fleet, "fleet")
 
     def trends(self, repository_id: str, *, limit: int = 50) -> Trends:
         return self._get(Trends, f"repositories/{repository_id}/trends", limit=limit)

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.app.after.reports import CONTENT_TYPES
-from punchlist.errors import PunchlistError
+from punchlist.errors import PunchlistError, StoreAway
 from punchlist.web.pages.rendering import HEADERS, is_page, render_template
 from punchlist.web.pages.routes import origin_host
-from punchlist.web.problem import Problem, Refused, make_problem
+from punchlist.web.problem import Problem, Refused, make_problem, retry_headers
 from punchlist.web.schemas import LARGEST_BODY
 from punchlist.web.security.hiding import PathMasker
 from punchlist.web.security.sessions import Sessions
@@ -103,7 +103,8 @@ class Gate:
             await _send_problem(error.to_problem(where), error.headers, scope, sending)
         except PunchlistError as error:  # the tokens cannot be read: no request is admitted
             _log.error("%s", error)
-            await _send_problem(make_problem(error, where), {}, scope, sending)
+            problem = make_problem(error, where)
+            await _send_problem(problem, retry_headers(error), scope, sending)
         else:
             await self._inside(scope, receive, sending)
 
@@ -133,9 +134,13 @@ class Gate:
         return visitor
 
     def _is_admitted(self, given: list[str], scope: Scope) -> bool:
-        """Return whether the token or cookie still counts: it may end while a stream is open."""
+        """Return whether the token or cookie still counts: it may end while a stream is open. Raise
+        StoreAway if that cannot be told at the moment.
+        """
         try:
             return (self._find_visitor(given) or self._find_user(scope)) is not None
+        except StoreAway:
+            raise
         except PunchlistError:
             return False
 

@@ -4,10 +4,12 @@ from msgspec import Struct
 
 from punchlist.errors import (
     AlreadyRunning,
+    BudgetSpent,
     LedgerBroken,
     PunchlistError,
     RepositoryError,
     SettingsError,
+    StoreAway,
     StoreError,
     ToolError,
     TooManyRuns,
@@ -56,6 +58,8 @@ class Refused(Exception):
         )
 
 
+LATER = 2
+"""Seconds after which to try again when the database is away."""
 STATUSES: dict[type[PunchlistError], int] = {
     UsageError: 400,
     WorkflowError: 400,
@@ -63,15 +67,24 @@ STATUSES: dict[type[PunchlistError], int] = {
     SettingsError: 409,
     AlreadyRunning: 409,
     TooManyRuns: 429,
+    BudgetSpent: 429,
     ToolError: 502,
     StoreError: 503,
     LedgerBroken: 500,
 }
 
 
+def retry_headers(error: PunchlistError) -> dict[str, str]:
+    """Return the header that says when to try again what may succeed then."""
+    seconds = {TooManyRuns: 30, StoreAway: LATER}.get(type(error))
+    return {"retry-after": str(seconds)} if seconds else {}
+
+
 def make_problem(error: PunchlistError, where: str) -> Problem:
     run = error.run if isinstance(error, AlreadyRunning) else ""
-    status = STATUSES.get(type(error), 500)
+    if isinstance(error, StoreAway):  # its text names the database
+        error = StoreAway("the server's database cannot be reached", hint=f"try again in {LATER} s")
+    status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
     return Problem(
         status=status, what=str(error), where=where, next=error.hint, run=run, session_id=run
     )

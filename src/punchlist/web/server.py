@@ -106,12 +106,12 @@ def serve(
     home: Path, place: ListenOptions, options: Options, ready: Callable[[ServerInfo], None]
 ) -> None:
     """Serve until a signal comes; `ready` gets the address. Active runs can be resumed later."""
-    tokens = Tokens(home)
-    entrance = Sessions(home, tokens)
-    rules = Rules(allowed_hosts(place, tokens))
-    listening = _bind_socket(place)
     server: _Server | None = None
     app = WebSession(home, options, lambda: server is not None and server.closing)
+    tokens = Tokens(app.session.state.access)
+    entrance = Sessions(tokens)
+    rules = Rules(allowed_hosts(place, tokens))
+    listening = _bind_socket(place)
     limits = load_settings(None, options.flags).settings.serve
     protocol, table = guard_connections(limits)
     config = uvicorn.Config(
@@ -134,7 +134,7 @@ def serve(
     server.on_exit = app.driving.stop_all
     left = find_unfinished(app.session.state, app.repositories.list_all())
     app.left = left if options.resume else ()
-    passing = "" if tokens.list_all() else tokens.create_temporary(Role.ADMIN)
+    passing = "" if tokens.list_all() else tokens.create_temporary(Role.ADMIN)[0]
     with listening:
         address = _socket_address(listening)
         link = f"{_public_address(address, place)}/sign-in?code={entrance.issue_code()}"

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from punchlist.app.access import Role
 from punchlist.app.after.kept_results import remove_kept
 from punchlist.app.after.trends import TrendReader
 from punchlist.app.drive.background import AgentOutput
+from punchlist.app.drive.fleet import load_fleet
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.drive.unfinished import UnfinishedRun
@@ -22,14 +23,16 @@ from punchlist.app.repositories import Repositories, RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.findings_files import keep_findings
 from punchlist.app.start.request import Request
+from punchlist.app.start.start import choose_run_id
 from punchlist.app.workspace import Workspace
-from punchlist.errors import PunchlistError
+from punchlist.errors import AlreadyRunning, PunchlistError
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.settings import load_settings
 from punchlist.views.request_fields import RUN_ID
 from punchlist.views.run_state import State, find_state
+from punchlist.views.tables.fleet import Fleet
 from punchlist.views.tables.trends import Trends
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
@@ -44,6 +47,9 @@ _MOST_READERS = 900
 _CLOSING = 20.0
 """Seconds that a server which stops gives its runs."""
 _AT_ONCE = 4
+_BEGINNING = 10.0
+"""Seconds that a request waits for another server which begins its run."""
+_POLL = 0.1
 _STOPPING = 10.0
 """Seconds that a request waits for a run to stop."""
 _CLEANING = 6 * 3600.0
@@ -69,14 +75,18 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
 class WebSession(Workspace[ThreadedDriver]):
     def __init__(self, home: Path, options: Options, closing: Callable[[], bool]) -> None:
-        super().__init__(Session(home, None, {}), ThreadedDriver(), options.flags)
+        super().__init__(Session(home, None, options.flags), ThreadedDriver(), options.flags)
         self.options = options
         self.closing = closing
-        self.repositories = Repositories(home)
-        self.keys = IdempotencyKeys(home)
+        state = self.session.state
+        self.repositories = Repositories(state.repositories)
+        self.keys = IdempotencyKeys(state.keys, self.has_begun)
         self.hide = PathMasker(home)
         self.frames = FrameCache(self.store, self.hide)
         self.stories = FixFrames(self.store, self.hide)
+        state.wait_for(0)
+        notices = state.watch(self._ring)
+        self._pace = Pace(told=lambda: notices.live)
         self._trends = TrendReader()
         self._reading = asyncio.Lock()
         self._readers = 0
@@ -84,6 +94,20 @@ class WebSession(Workspace[ThreadedDriver]):
         """Sessions that do not stop at their plan, until they are past it."""
         self.left: tuple[UnfinishedRun, ...] = ()
         """Runs to go on with as soon as it is opened."""
+
+    def _ring(self, run: str) -> None:
+        if run:
+            self.driving.bell.ring(run)
+        else:
+            self.driving.bell.ring_all()
+
+    async def opened(
+        self, repository: RepositoryEntry, flags: Mapping[str, str] | None = None
+    ) -> Session:
+        """Open a session that does not wait for the database: other requests would wait, too."""
+        session = await super().opened(repository, flags)
+        session.state.wait_for(0)
+        return session
 
     async def close(self) -> None:
         await self.driving.close(_CLOSING)
@@ -144,7 +168,14 @@ class WebSession(Workspace[ThreadedDriver]):
         """Return the repository's runs over time; ledgers that are new are read in a thread."""
         async with self._reading:
             read = self._trends.open_trends
-            return await asyncio.to_thread(read, self.home, repository.git_dir, limit)
+            return await asyncio.to_thread(read, self.session, repository.git_dir, limit)
+
+    async def load_fleet(self) -> Fleet:
+        """Return what all processes do with runs of registered repositories, and all costs; read in
+        a thread.
+        """
+        names = {each.git_dir: each.name for each in self.repositories.list_all()}
+        return await asyncio.to_thread(load_fleet, self.session, time.time(), names.get)
 
     def run_state(self, run: Run) -> State:
         return find_state(run, driven=self.is_driven(run.id))
@@ -169,27 +200,30 @@ class WebSession(Workspace[ThreadedDriver]):
     async def begin(self, repository: RepositoryEntry, asked: RunRequest) -> str:
         """Start a run, once for each key; return its id."""
         async with self.keys.lock_key(asked.key):
-            begun = partial(self.find_begun, repository)
-            run = self.keys.find_run(asked.key, asked.body, begun)
-            if not run:
-                run = await self.begin_run(
+            if run := self.keys.find_run(asked.key, asked.body):
+                return run
+            try:
+                return await self.begin_run(
                     self.opened(repository, asked.flags),
                     asked.make,
-                    lambda ready: self.keys.save_intent(
-                        asked.key, asked.body, ready.fingerprint(repository.git_dir)
-                    ),
+                    lambda: self.keys.claim_run(asked.key, asked.body, choose_run_id(self.store)),
                 )
-                self.keys.save_run(asked.key, asked.body, run)
+            except AlreadyRunning:
+                if run := await self._await_begun(asked):
+                    return run
+                raise
+
+    async def _await_begun(self, asked: RunRequest) -> str:
+        """Return the run that another server begins for this key at this moment, or ''."""
+        until = time.monotonic() + _BEGINNING
+        while not (run := self.keys.find_run(asked.key, asked.body)):
+            if not asked.key or time.monotonic() > until:
+                return ""
+            await asyncio.sleep(_POLL)
         return run
 
-    def find_begun(self, repository: RepositoryEntry, fingerprint: str, since: float) -> str:
-        """Return the first run with this fingerprint since then, or ''."""
-        rows = [row for row in self.store.runs(repository.git_dir) if row.started_at >= since]
-        for row in reversed(rows):
-            started = read_start(self.store, row.id)
-            if started is not None and started.request == fingerprint:
-                return row.id
-        return ""
+    def has_begun(self, run: str) -> bool:
+        return read_start(self.store, run) is not None
 
     async def stop(self, run: Run, by: str) -> Run:
         """Stop a run between two events, whichever process drives it; that may take a while."""
@@ -220,7 +254,7 @@ class WebSession(Workspace[ThreadedDriver]):
         if self._readers >= _MOST_READERS:
             later = {"retry-after": "10"}
             raise Refused(429, "too many streams are open", "try again later", headers=later)
-        return self._count_reader(follow_run(reader, self.driving, Pace(), self.closing))
+        return self._count_reader(follow_run(reader, self.driving, self._pace, self.closing))
 
     async def _count_reader(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Count the reader; end at once if too many came at the same time."""
@@ -232,6 +266,11 @@ class WebSession(Workspace[ThreadedDriver]):
                 yield piece
         finally:
             self._readers -= 1
+
+    @property
+    def readers(self) -> int:
+        """How many streams are open."""
+        return self._readers
 
     def ledger_end(self, run: str) -> bytes | None:
         """Return the last frame of a run's stream; None while the run goes on."""

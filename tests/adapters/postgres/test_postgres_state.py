@@ -1,16 +1,19 @@
 """The state of a fleet keeps the contract of states, and refuses those that have lost a run."""
 
+import queue
 from contextlib import ExitStack
 
 import psycopg
 import pytest
+from serving_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import started
 
-from postgres_server import run_server
-from punchlist.adapters.postgres.migrations import VERSION, migrate
+from postgres_server import run_server, start_server
+from punchlist.adapters.postgres.migrations import STEPS, VERSION, migrate
 from punchlist.adapters.postgres.state import PostgresState
-from punchlist.errors import RunTaken, StoreError
+from punchlist.errors import RunTaken, StoreAway, StoreError
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Halted
 
 
@@ -103,6 +106,18 @@ def test_a_ledger_of_a_newer_version_is_left_alone(open_state, url, tmp_path):
         PostgresState(url, tmp_path)
 
 
+def test_what_runs_cost_before_an_upgrade_is_known_after_it(open_state, url):
+    store = open_state().store
+    odd = Halted(limit='\x00 "dollars": 1 \udcff', usage=Usage(dollars=1.25, unpriced=1))
+    store.append("r1", "0", "a", started(), 1.0)
+    store.append("r1", "1", "a", odd, 2.0)
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute("DROP INDEX entries_by_cost")
+        base.execute("ALTER TABLE entries DROP COLUMN dollars, DROP COLUMN unpriced")
+        base.execute(next(step for step in STEPS if "entries_by_cost" in step))
+    assert store.sum_usage(0) == Usage(dollars=1.25, unpriced=1)
+
+
 def test_a_database_that_cannot_be_reached_is_told_without_its_password(tmp_path):
     with pytest.raises(StoreError) as told:
         PostgresState("postgresql://ada:hunter2@127.0.0.1:1/x", tmp_path, patience=0)
@@ -117,3 +132,44 @@ def test_an_entry_altered_in_the_tables_is_seen(open_state, url):
         base.execute("UPDATE entries SET kind = 'ended'")
         base.execute("UPDATE runs SET repository = 'elsewhere'")
     assert len(store.take_snapshot("r1").faults) == 2
+
+
+def test_a_new_entry_of_another_process_is_told_and_so_is_a_lost_connection(open_state, url):
+    heard = queue.Queue()
+    watching = open_state().watch(heard.put)
+    assert heard.get(timeout=30) == "", "it begins to listen: what came before may be missed"
+    assert watching.live
+    store = open_state().store
+    store.append("r1", "0", "a", started(), 1.0)
+    store.append("r1", "0", "a", started(), 1.0)
+    store.append("r2", "0", "a", started(), 1.0)
+    assert [heard.get(timeout=30) for _ in range(2)] == ["r1", "r2"]
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    assert heard.get(timeout=30) == "", "it listens again"
+
+
+def test_without_patience_an_absent_database_is_told_at_once_and_with_it_is_waited_for(tmp_path):
+    with start_server() as server:
+        url = server.make_database("gone")
+        with psycopg.connect(url, autocommit=True) as base:
+            migrate(base)
+        state = PostgresState(url, tmp_path)
+        patient = PostgresState(url, tmp_path)
+        state.wait_for(0)
+        back = threading.Event()  # noqa: F405 - of the contract
+        state.watch(lambda run: run or back.set())
+        assert back.wait(30)
+        back.clear()
+        server.kill()
+        with pytest.raises(StoreAway):
+            state.store.runs()
+        threading.Thread(target=server.start).start()  # noqa: F405 - of the contract
+        assert patient.store.runs() == []
+        assert back.wait(30)
+        assert state.store.runs() == []
+        state.close()
+        patient.close()

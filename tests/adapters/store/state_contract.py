@@ -13,6 +13,7 @@ from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.finding.finding import Context, Finding, RefusedEntry, Spot
 from punchlist.model.finding.severity import Severity
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import (
     Answered,
     AnyEvent,
@@ -219,6 +220,18 @@ def test_measurements_are_forgotten_by_how_their_key_begins_and_by_a_text(open_s
     assert kept == [None, b"run b", b"run a"]
     assert store.forget("refuted/") == 1
     assert store.get("other/1") == b"run a"
+
+
+def test_the_cost_of_all_runs_since_a_moment_is_summed(open_state):
+    store = open_state().store
+    assert store.sum_usage(0) == Usage()
+    store.append("r1", "0", "a", started(), 1.0)
+    store.append("r1", "1", "a", Halted(limit='"dollars": 9', usage=Usage(dollars=0.25)), 2.0)
+    store.append("r2", "1", "a", Halted(limit="x", usage=Usage(dollars=0.5, unpriced=2)), 3.0)
+    store.append("r2", "1", "a", Halted(limit="x", usage=Usage(dollars=7)), 3.5)
+    assert open_state().store.sum_usage(1.5) == Usage(dollars=0.75, unpriced=2)
+    assert store.sum_usage(2.5) == Usage(dollars=0.5, unpriced=2)
+    assert store.sum_usage(3.5) == Usage()
 
 
 def test_entries_of_a_kind_are_read_over_all_runs_of_a_repository(store):

@@ -10,26 +10,40 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from punchlist.adapters.backoff import retry_delay
-from punchlist.errors import StoreError
+from punchlist.errors import StoreAway, StoreError
 
 R = TypeVar("R")
 Connection = psycopg.Connection[Any]
 _AWAY = (psycopg.OperationalError, PoolTimeout)
+OPTIONS: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""A network that swallows everything is noticed in seconds."""
+_SLOW = 6.0
+_FAST = 2.0
+"""Seconds to wait for a connection, with and without patience."""
 _PASSWORD = re.compile(r"(//[^/:@]*:)[^@/]*@|(password=)\S+")
 
 
 class Database:
-    """One database; safe for threads. `patience`: seconds for which an absent one is waited for."""
+    """One database; safe for threads. `patience`: seconds for which an absent one is waited for.
+    Without patience it fails at once while `away`, which a thread that listens keeps up to date.
+    """
 
     def __init__(self, url: str, *, patience: float = 60, size: int = 4) -> None:
         self.url = url
-        self._patience = patience
+        self.patience = patience
+        self.away = False
         self._pool = ConnectionPool(
             url,
             min_size=0,
             max_size=size,
-            kwargs={"autocommit": True, "connect_timeout": 5},
-            timeout=6,
+            kwargs={"autocommit": True, **OPTIONS},
+            timeout=_SLOW,
             reconnect_timeout=1,
             open=True,
             check=ConnectionPool.check_connection,
@@ -37,9 +51,13 @@ class Database:
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
-        """Lend a connection; raise StoreError for what the database refuses."""
+        """Lend a connection; raise StoreError for what the database refuses, and StoreAway if it
+        cannot be reached.
+        """
+        if self.away and not self.patience:
+            raise self._make_error(psycopg.OperationalError("the connection was lost"))
         try:
-            with self._pool.connection() as connection:
+            with self._pool.connection(_SLOW if self.patience else _FAST) as connection:
                 yield connection
         except (psycopg.Error, PoolTimeout, PoolClosed) as error:
             raise self._make_error(error) from error
@@ -48,20 +66,24 @@ class Database:
         """Do the work with a connection, again while the database is away: it must be such that it
         can be done twice.
         """
-        until = time.monotonic() + self._patience
+        until = time.monotonic() + self.patience
         tries = 0
         while True:
             try:
                 with self.connect() as connection:
                     return work(connection)
-            except StoreError as error:
-                if not isinstance(error.__cause__, _AWAY) or time.monotonic() > until:
+            except StoreAway:
+                if time.monotonic() >= until:
                     raise
             tries += 1
             time.sleep(retry_delay(tries, 1, first=0.1, longest=1))
 
     def fetch(self, sql: str, values: tuple[object, ...] | dict[str, object] = ()) -> list[Any]:
         return self.run(lambda connection: connection.execute(sql, values).fetchall())
+
+    def execute(self, sql: str, values: tuple[object, ...] | dict[str, object] = ()) -> int:
+        """Execute a statement that may be repeated; return how many rows it touched."""
+        return self.run(lambda connection: connection.execute(sql, values).rowcount)
 
     def close(self) -> None:
         self._pool.close()
@@ -70,7 +92,8 @@ class Database:
         where = hide_password(self.url)
         why = " ".join(str(error).split()) or type(error).__name__
         hint = "see that the database runs and this machine may use it; then: punchlist resume"
-        return StoreError(f"{where}: {hide_password(why)}", hint=hint)
+        kind = StoreAway if isinstance(error, _AWAY) else StoreError
+        return kind(f"{where}: {hide_password(why)}", hint=hint)
 
 
 def hide_password(text: str) -> str:

@@ -33,7 +33,11 @@ _KEEP = """
   WHERE fences.name = held.name AND fences.epoch = held.epoch
   RETURNING fences.name
 """
-_HOLDER = "SELECT pid, run, machine FROM fences WHERE name = %s AND until >= clock_timestamp()"
+_HOLDER = """
+  SELECT pid, run, machine,
+         extract(epoch FROM until - clock_timestamp())::double precision
+  FROM fences WHERE name = %s AND until >= clock_timestamp()
+"""
 _FREE = "UPDATE fences SET until = '-infinity' WHERE name = %s AND epoch = %s"
 
 
@@ -130,7 +134,7 @@ class PostgresLeases:
 
     def _running_error(self, name: bytes) -> AlreadyRunning:
         rows = self._database.fetch(_HOLDER, (name,))
-        pid, run, machine = rows[0] if rows else (0, "", "")
+        pid, run, machine, _ = rows[0] if rows else (0, "", "", 0)
         who = f"process {pid} on {machine}" if pid else "another process"
         return AlreadyRunning(
             f"run {run or '(starting)'} is already at work on this, in {who}",

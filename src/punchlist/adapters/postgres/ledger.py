@@ -9,6 +9,7 @@ from punchlist.adapters.postgres.connection import Connection, Database
 from punchlist.adapters.store.columns import compare_columns, compare_run_row
 from punchlist.adapters.store.rows import choose_run, decode_line, fold_course
 from punchlist.errors import RunTaken, StoreError
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Answered, AnyEvent, Ended, Entry, Resumed, Started
 from punchlist.model.ledger.hash_chain import encode_line, link_entry
 from punchlist.model.ledger.run_row import RunRow
@@ -18,7 +19,7 @@ _PAGE = 64
 _COLUMNS = ("run", "seq", "at", "place", "key", "kind", "hash")
 _ROWS = "SELECT run, seq, at, place, key, kind, hash, line FROM entries WHERE run = %s ORDER BY seq"
 _COURSE = """
-  SELECT line FROM entries WHERE run = %s
+  SELECT run, line FROM entries WHERE run = ANY(%s)
   AND kind IN ('started', 'asked', 'clarified', 'answered', 'interrupted', 'resumed') ORDER BY seq
 """
 _RUNS = """
@@ -32,8 +33,9 @@ _APPEND = """
   ), fence AS (
     SELECT 1 FROM ours UNION ALL SELECT 1 WHERE %(epoch)s::bigint IS NULL
   ), put AS (
-    INSERT INTO entries (run, seq, at, place, key, kind, hash, line, epoch)
-    SELECT %(run)s, %(seq)s, %(at)s, %(place)s, %(key)s, %(kind)s, %(hash)s, %(line)s, %(epoch)s
+    INSERT INTO entries (run, seq, at, place, key, kind, hash, line, epoch, dollars, unpriced)
+    SELECT %(run)s, %(seq)s, %(at)s, %(place)s, %(key)s, %(kind)s, %(hash)s, %(line)s, %(epoch)s,
+           %(dollars)s, %(unpriced)s
     FROM fence ON CONFLICT DO NOTHING RETURNING 1
   ), noted AS (
     INSERT INTO runs (id, repository, started_at, head, entries, last_at, last_kind, latest_at,
@@ -164,11 +166,11 @@ class PostgresStore:
         """Return the runs of one repository, or of all, newest first."""
         rows = self._database.fetch(_RUNS, {"repository": encode(repository)})
         found = (RunRow(name, decode(where), *rest) for name, where, *rest in rows)
-        return [row if row.outcome else self._unended(row) for row in found]
-
-    def _unended(self, row: RunRow) -> RunRow:
-        lines = self._database.fetch(_COURSE, (row.id,))
-        return fold_course(row, (line for (line,) in lines))
+        known = list(found)
+        courses: dict[str, list[bytes]] = {row.id: [] for row in known if not row.outcome}
+        for run, line in self._database.fetch(_COURSE, (list(courses),)) if courses else ():
+            courses[run].append(line)
+        return [fold_course(row, courses[row.id]) if row.id in courses else row for row in known]
 
     def find_run(self, part: str, repository: str = "") -> str:
         """Return the run whose id has this part, or the newest for "last"; raises UsageError."""
@@ -178,6 +180,15 @@ class PostgresStore:
             {"repository": encode(repository)},
         )
         return choose_run([run for (run,) in rows], part, repository)
+
+    def sum_usage(self, since: float) -> Usage:
+        """Return the dollars, and the calls of unknown cost, of all entries since that time."""
+        ((dollars, unpriced),) = self._database.fetch(
+            "SELECT coalesce(sum(dollars), 0), coalesce(sum(unpriced), 0) FROM entries"
+            " WHERE at >= %s AND (dollars > 0 OR unpriced > 0)",
+            (since,),
+        )
+        return Usage(dollars=dollars, unpriced=unpriced)
 
     def get(self, key: str) -> bytes | None:
         rows = self._database.fetch("SELECT value FROM cache WHERE key = %s", (encode(key),))
@@ -214,13 +225,15 @@ class PostgresStore:
         self.close()
 
     def _read_lines(self, run: str, after: int) -> Iterator[bytes]:
+        size = 2  # many readers want the first entry alone
         while page := self._database.fetch(
             "SELECT seq, line FROM entries WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s",
-            (run, after, _PAGE),
+            (run, after, size),
         ):
             for seq, line in page:
                 yield line
                 after = seq
+            size = _PAGE
 
 
 def encode(text: str) -> bytes:
@@ -252,6 +265,8 @@ def _make_values(entry: Entry, epoch: int | None) -> dict[str, object]:
         "ended": entry.at if ended else None,
         "outcome": event.outcome if isinstance(event, Ended) else "",
         "ended_seq": entry.seq if ended else None,
+        "dollars": event.usage.dollars,
+        "unpriced": event.usage.unpriced,
     }
 
 

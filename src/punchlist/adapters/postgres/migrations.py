@@ -54,6 +54,57 @@ STEPS: tuple[str, ...] = (
     );
     CREATE TABLE stops (run text PRIMARY KEY, by bytea NOT NULL);
     """,
+    """
+    CREATE TABLE tokens (
+      id text PRIMARY KEY,
+      role text NOT NULL,
+      name bytea NOT NULL,
+      hash text NOT NULL UNIQUE,
+      holder bytea,
+      number bigint GENERATED ALWAYS AS IDENTITY
+    );
+    CREATE TABLE secrets (name text PRIMARY KEY, value bytea NOT NULL);
+    CREATE TABLE ended_sessions (session text PRIMARY KEY, until double precision NOT NULL);
+    CREATE TABLE sign_in_codes (
+      hash text PRIMARY KEY,
+      token text NOT NULL,
+      until double precision NOT NULL,
+      made timestamptz NOT NULL DEFAULT clock_timestamp()
+    );
+    CREATE TABLE request_keys (
+      key text PRIMARY KEY,
+      request text NOT NULL,
+      run text NOT NULL,
+      at timestamptz NOT NULL DEFAULT clock_timestamp()
+    );
+    CREATE INDEX request_keys_by_age ON request_keys (at);
+    CREATE TABLE repositories (
+      id text PRIMARY KEY,
+      name bytea NOT NULL,
+      root bytea NOT NULL,
+      git_dir bytea NOT NULL,
+      number bigint GENERATED ALWAYS AS IDENTITY
+    );
+    CREATE TABLE allowances (
+      repository text NOT NULL,
+      fingerprint text NOT NULL,
+      PRIMARY KEY (repository, fingerprint)
+    );
+    """,
+    """
+    ALTER TABLE entries ADD COLUMN dollars double precision NOT NULL DEFAULT 0,
+      ADD COLUMN unpriced integer NOT NULL DEFAULT 0;
+    WITH told AS (
+      SELECT run, seq,
+        replace(convert_from(line, 'UTF8'), '\\u0000', '\\u0001')::json #> '{event,usage}' AS usage
+      FROM entries
+      WHERE position('"dollars":'::bytea IN line) > 0 OR position('"unpriced":'::bytea IN line) > 0
+    )
+    UPDATE entries SET dollars = coalesce((usage ->> 'dollars')::double precision, 0),
+      unpriced = coalesce((usage ->> 'unpriced')::integer, 0)
+      FROM told WHERE told.run = entries.run AND told.seq = entries.seq;
+    CREATE INDEX entries_by_cost ON entries (at) WHERE dollars > 0 OR unpriced > 0;
+    """,
 )
 VERSION = len(STEPS)
 _LOCK = 0x70756E6368

@@ -1,12 +1,21 @@
-"""The state of a fleet: ledger, leases and stop requests in PostgreSQL, files below the home."""
+"""The state of a fleet: all but the files of runs is in PostgreSQL."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+from punchlist.adapters.postgres.access import PostgresAccess
 from punchlist.adapters.postgres.connection import Database
 from punchlist.adapters.postgres.leases import PostgresLeases, PostgresStops
 from punchlist.adapters.postgres.ledger import PostgresStore
 from punchlist.adapters.postgres.migrations import check_version
+from punchlist.adapters.postgres.notices import PostgresNotices
+from punchlist.adapters.postgres.records import (
+    PostgresAllowances,
+    PostgresKeys,
+    PostgresRepositories,
+)
 from punchlist.adapters.store.artifacts import FolderArtifacts
+from punchlist.ports.state import Watching
 
 LEASE = 15.0
 
@@ -17,13 +26,33 @@ class PostgresState:
         self._database = Database(url, patience=patience)
         with self._database.connect() as base:
             check_version(base)
+        self._watching: list[PostgresNotices] = []
         self.leases = PostgresLeases(self._database, lease)
         self.stops = PostgresStops(self._database)
         self.store = PostgresStore(self._database, self.leases.epochs)
+        self.access = PostgresAccess(self._database, self.leases)
+        self.keys = PostgresKeys(self._database)
+        self.repositories = PostgresRepositories(self._database)
+        self.allowances = PostgresAllowances(self._database)
+
+    def wait_for(self, seconds: float) -> None:
+        """Let operations wait so long for a database that is away."""
+        self._database.patience = seconds
+
+    def watch(self, changed: Callable[[str], None]) -> Watching:
+        """Call `changed` with the run of each new entry, from another thread, until it is closed or
+        this state is.
+        """
+        notices = PostgresNotices(self._database, changed)
+        self._watching.append(notices)
+        return notices
 
     def artifacts(self, run: str) -> FolderArtifacts:
         return FolderArtifacts(self._home / "runs" / run)
 
     def close(self) -> None:
+        for each in self._watching:
+            each.close()
+        self.access.close()
         self.leases.close()
         self._database.close()

@@ -1,17 +1,32 @@
 """The state of one user on one machine: SQLite, kernel locks and files below the home folder."""
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.lease import FileLeases
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.store.stop_request import FileStops
 
+if TYPE_CHECKING:
+    from punchlist.adapters.store.serving.access import FileAccess
+    from punchlist.adapters.store.serving.records import FileAllowances, FileKeys, FileRepositories
+
+
+class _Unnoticed:
+    live = False
+
 
 class EmbeddedState:
-    def __init__(self, home: Path, *, readonly: bool = False) -> None:
+    """`home` has the ledger and the files of its runs; `own`, if it is another folder, what servers
+    and users of this machine keep. Only what is used is imported.
+    """
+
+    def __init__(self, home: Path, own: Path | None = None, *, readonly: bool = False) -> None:
         self._home = home
+        self._own = own or home
         self._readonly = readonly
         self._runs = home / "runs"
         self.leases = FileLeases(home)
@@ -21,6 +36,37 @@ class EmbeddedState:
     def store(self) -> SqliteStore:
         """Opened at the first use: the doctor must be able to report that it cannot be."""
         return SqliteStore.open(self._home, readonly=self._readonly)
+
+    @cached_property
+    def access(self) -> "FileAccess":
+        from punchlist.adapters.store.serving.access import FileAccess
+
+        return FileAccess(self._own)
+
+    @cached_property
+    def keys(self) -> "FileKeys":
+        from punchlist.adapters.store.serving.records import FileKeys
+
+        return FileKeys(self._own)
+
+    @cached_property
+    def repositories(self) -> "FileRepositories":
+        from punchlist.adapters.store.serving.records import FileRepositories
+
+        return FileRepositories(self._own)
+
+    @cached_property
+    def allowances(self) -> "FileAllowances":
+        from punchlist.adapters.store.serving.records import FileAllowances
+
+        return FileAllowances(self._own)
+
+    def wait_for(self, seconds: float) -> None:
+        """A file is there or not: it is not waited for."""
+
+    def watch(self, changed: Callable[[str], None]) -> "_Unnoticed":
+        """Other processes write without a notice: readers have to look from time to time."""
+        return _Unnoticed()
 
     def artifacts(self, run: str) -> FolderArtifacts:
         return FolderArtifacts(self._runs / run)

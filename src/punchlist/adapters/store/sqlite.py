@@ -16,6 +16,7 @@ from punchlist.adapters.store.errors import convert_errors
 from punchlist.adapters.store.permissions import keep_file_private, keep_private
 from punchlist.adapters.store.rows import choose_run, decode_line, fold_course
 from punchlist.errors import StoreError
+from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger.events import AnyEvent, Ended, Entry, Started
 from punchlist.model.ledger.hash_chain import encode_line, link_entry
@@ -118,6 +119,17 @@ class SqliteStore:
         """Yield entries as JSON lines, exactly as hashed and written."""
         for line in self._read_lines(run, 0):
             yield line + b"\n"
+
+    def sum_usage(self, since: float) -> Usage:
+        """Return the dollars, and the calls of unknown cost, of all entries since that time."""
+        rows = self._fetch_rows(
+            """SELECT CAST(line AS BLOB) FROM entries WHERE at >= ?
+               AND (instr(line, '"dollars":') OR instr(line, '"unpriced":'))""",
+            (since,),
+        )
+        spent = [decode_line(line, FILE).event.usage for (line,) in rows]
+        dollars, unpriced = (each.dollars for each in spent), (each.unpriced for each in spent)
+        return Usage(dollars=sum(dollars), unpriced=sum(unpriced))
 
     def take_snapshot(self, run: str) -> LedgerSnapshot:
         """Return the run's lines with what the tables say beside them, all of one moment."""

@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from contextlib import closing
-from pathlib import Path
 
 from punchlist.app.session import Session
 from punchlist.model.ledger.fold import fold_entries
@@ -30,10 +29,10 @@ class TrendReader:
             self._known.popitem(last=False)
         return build_trends(points, len(rows) - len(shown))
 
-    def open_trends(self, home: Path, repository: str, limit: int = RUNS) -> Trends:
+    def open_trends(self, session: Session, repository: str, limit: int = RUNS) -> Trends:
         """Do the same with a connection of its own, for a thread."""
-        with closing(Session(home, None, {}, readonly=True)) as session:
-            return self.load_trends(session.store, repository, limit)
+        with closing(Session(session.home, None, session.flags, readonly=True)) as own:
+            return self.load_trends(own.store, repository, limit)
 
     def _load_point(self, store: Ledgers, row: RunRow) -> TrendPoint:
         entries, point = self._known.pop(row.id, (0, None))

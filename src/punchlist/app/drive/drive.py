@@ -7,6 +7,7 @@ from pathlib import Path
 from punchlist._version import __version__
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.drive.answers import has_ended
+from punchlist.app.drive.budget import limit_start, require_budget
 from punchlist.app.drive.stop import drive_until_stopped
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
@@ -30,6 +31,8 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
     repository = run.started.repository
     if repository != session.repository:
         raise UsageError(f"run {run.id} is about another repository", hint=f"go to {repository}")
+    if run.started.crew:
+        require_budget(session)
     with session.state.leases.acquire(run.id, run.started.request) as lease:
         run = fold_entries(run.id, session.store.read(run.id))
         if has_ended(run):  # another process drove it meanwhile
@@ -45,7 +48,7 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
 async def drive_run(
     session: Session, run: Run, workshop: Workshop, watcher: Watcher, lease: Lease
 ) -> Run:
-    started, store = run.started, session.store
+    started, store = limit_start(session, run), session.store
     name = started.workflow_name
     workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
     folder = run_folder(session.home, run.id)

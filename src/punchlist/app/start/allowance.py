@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from hashlib import sha256
-from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.configuration.survey import CommitFiles
@@ -14,43 +12,26 @@ from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.git.command import SUBMODULE
 from punchlist.adapters.git.workshop import Workshop
-from punchlist.errors import StoreError
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.tool_configuration import ToolConfiguration
-
-
-class GrantedHashes(Struct, frozen=True):
-    fingerprints: frozenset[str] = frozenset()
+from punchlist.ports.serving.records import Allowances
 
 
 class Allowance:
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "allowed.json"
+    """What users allowed in one repository."""
+
+    def __init__(self, granted: Allowances, repository: str) -> None:
+        self._granted = granted
+        self._repository = repository
 
     def covers(self, fingerprint: str) -> bool:
-        return fingerprint in self._load_granted().fingerprints
+        return fingerprint in self._granted.list_granted(self._repository)
 
     def grant(self, *fingerprints: str) -> None:
-        self._save_granted(GrantedHashes(self._load_granted().fingerprints.union(fingerprints)))
+        self._granted.grant(self._repository, *fingerprints)
 
     def revoke(self) -> None:
-        self._save_granted(GrantedHashes())
-
-    def _load_granted(self) -> GrantedHashes:
-        try:
-            return msgspec.json.decode(self._path.read_bytes(), type=GrantedHashes)
-        except (FileNotFoundError, msgspec.MsgspecError):  # a damaged file allows nothing
-            return GrantedHashes()
-
-    def _save_granted(self, allowed: GrantedHashes) -> None:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_bytes(msgspec.json.encode(allowed))
-        except OSError as error:
-            raise StoreError(
-                f"{self._path}: cannot be written: {error.strerror}",
-                hint="point PUNCHLIST_HOME at a folder that can be written",
-            ) from error
+        self._granted.revoke(self._repository)
 
 
 async def survey_code(

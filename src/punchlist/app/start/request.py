@@ -88,6 +88,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     configurations: tuple[ToolConfiguration, ...] = ()
     """Of analyzers whose configuration names other files or loads code."""
     gate: ReviewGate = ReviewGate()
+    run_id: str = ""
+    """The id that the run must get; '' for any."""
 
     @property
     def locked_code(self) -> tuple[ToolConfiguration, ...]:

@@ -8,11 +8,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.app.after.dismissals import load_dismissals
+from punchlist.app.drive.budget import require_budget
 from punchlist.app.drive.drive import drive_run
+from punchlist.app.drive.run_cache import read_start
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
-from punchlist.errors import UsageError
+from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.ledger.earlier_runs import Debt
 from punchlist.model.ledger.events import Filed
 from punchlist.model.ledger.fold import fold_entries
@@ -24,11 +26,16 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     """Start a run and drive it to its end, a question or a limit."""
     workshop, repository = await session.workshop(fresh=False), session.repository
     require_agents(ready)
-    run_id = make_run_id()
+    if ready.crew:
+        require_budget(session)
+    run_id = ready.run_id or choose_run_id(session.store)
     request = ready.fingerprint(repository)
     paths = enumerate(ready.documents.values())
     files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
     with session.state.leases.acquire(run_id, request, force=ready.force) as lease:
+        if read_start(session.store, run_id) is not None:
+            what = f"run {run_id} was begun by another process"
+            raise AlreadyRunning(what, run=run_id, hint=f"punchlist status {run_id}")
         artifacts = session.artifacts(run_id)
         pins = {}
         for name, path in files.items():
@@ -48,6 +55,13 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         run = fold_entries(run_id, (entry,))
         watcher.handle_event(entry, run)
         return await drive_run(session, run, workshop, watcher, lease)
+
+
+def choose_run_id(store: Ledgers) -> str:
+    """Return an id that no run has yet."""
+    while read_start(store, run := make_run_id()) is not None:
+        pass
+    return run
 
 
 def make_run_id() -> str:

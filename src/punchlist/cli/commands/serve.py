@@ -3,7 +3,7 @@
 import asyncio
 import webbrowser
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from punchlist.settings import home_folder, load_settings
 
 if TYPE_CHECKING:
     from punchlist.app.drive.unfinished import UnfinishedRun
+    from punchlist.ports.state import SharedState
+    from punchlist.web.security.tokens import Tokens
 
 _FEW = 10
 
@@ -77,15 +79,20 @@ def command(**chosen: Any) -> Exit:
     flags = options.parse_flags(chosen)
     load_settings(None, flags)
     if chosen["new_token"] or chosen["tokens"] or chosen["drop_token"]:
-        return _manage_tokens(chosen)
+        return _manage_tokens(chosen, flags)
     return _start_server(chosen, flags)
 
 
-def _manage_tokens(chosen: dict[str, Any]) -> Exit:
-    from punchlist.app.access import Role
+def _manage_tokens(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
     from punchlist.web.security.tokens import Tokens
 
-    tokens = Tokens(home_folder())
+    with closing(_open_state(flags)) as state:
+        return _change_tokens(chosen, Tokens(state.access))
+
+
+def _change_tokens(chosen: dict[str, Any], tokens: "Tokens") -> Exit:
+    from punchlist.app.access import Role
+
     if chosen["new_token"]:
         say(tokens.create_token(Role(chosen["new_token"]), chosen["name"]))
         note("This is the only time it is shown.")
@@ -99,6 +106,12 @@ def _manage_tokens(chosen: dict[str, Any]) -> Exit:
     return Exit.FINE
 
 
+def _open_state(flags: dict[str, str]) -> "SharedState":
+    from punchlist.app.stores import open_state
+
+    return open_state(load_settings(None, flags).settings.store, home_folder())
+
+
 def _start_server(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
     try:
         from punchlist.web.server import ListenOptions, ServerInfo, serve
@@ -107,7 +120,7 @@ def _start_server(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
         hint = 'pip install "punchlist[web]"'
         raise SettingsError(f"{error.name} is not installed", hint=hint) from error
     place = ListenOptions(host=chosen["host"], port=chosen["port"], names=chosen["names"])
-    here = _register_here() if chosen["here"] else ""
+    here = _register_here(flags) if chosen["here"] else ""
 
     def show_address(opened: ServerInfo) -> None:
         lines = [f"listening on {opened.address}"]
@@ -126,12 +139,12 @@ def _start_server(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
     return Exit.FINE
 
 
-def _register_here() -> str:
+def _register_here(flags: dict[str, str]) -> str:
     """Register the repository around the current folder; return its name, or ''."""
     from punchlist.app.repositories import Repositories
 
-    with suppress(UsageError, RepositoryError):
-        return asyncio.run(Repositories(home_folder()).register(Path.cwd())).name
+    with suppress(UsageError, RepositoryError), closing(_open_state(flags)) as state:
+        return asyncio.run(Repositories(state.repositories).register(Path.cwd())).name
     return ""
 
 

@@ -6,6 +6,7 @@ import msgspec
 from litestar import Litestar
 
 from punchlist.views.report_document import ItemPart
+from punchlist.views.tables.fleet import Fleet
 from punchlist.views.tables.trends import Trends
 from punchlist.web import schemas as shapes
 from punchlist.web.api.fix_sessions import schemas as fixshapes
@@ -17,7 +18,7 @@ _ROOTS = (
     shapes.Registering, shapes.RepositoryPart, shapes.RunPage, shapes.RunPart, shapes.Sent,
     shapes.Starting, fixshapes.Clarified,
     fixshapes.Clarify, fixshapes.MakePlan, fixshapes.Plan, fixshapes.StartFix, ItemPart, Problem,
-    Trends,
+    Fleet, Trends,
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from punchlist.views.html_view import CodeLine
 from punchlist.views.item_words import PROOF_WORDS
 from punchlist.views.run_state import State, describe_state
 from punchlist.views.tables.trends import describe_cost
-from punchlist.views.words import format_age, format_cost, format_duration
+from punchlist.views.words import format_age, format_cost, format_dollars, format_duration
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _DIGITS = 6
@@ -95,6 +95,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "machine_time": machine_time,
     "duration": format_duration,
     "cost": format_cost,
+    "dollars": format_dollars,
     "tokens": format_tokens,
     "ticked": format_code,
     "one_line": one_line,

@@ -1,45 +1,29 @@
-"""X-Idempotency-Key: a repeated request runs once, also if the server was killed in between."""
+"""X-Idempotency-Key: a repeated request runs once, whichever server gets it, and if one was killed.
+
+A key's first request claims it, with the id of the run that it will begin. All later ones find that
+id, and a run begins once.
+"""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from hashlib import sha256
-from pathlib import Path
 
-import msgspec
-from msgspec import Struct
-
-from punchlist.app.state_folder import write_state
+from punchlist.ports.serving.records import KeyRecord, RequestKeys
 from punchlist.web.problem import Refused
-
-_KEPT = 7 * 86400
-_FOLDER = "requests/keys"
-
-
-class KeyRecord(Struct, frozen=True):
-    """`run` is empty until the run began; `fingerprint` and `at` tell whether it did."""
-
-    request: str
-    run: str = ""
-    fingerprint: str = ""
-    at: float = 0
-
-
-Begun = Callable[[str, float], str]
-"""The run that was begun with such a fingerprint since then, or nothing."""
 
 
 class IdempotencyKeys:
-    """The request and the run of each key."""
+    """The request and the run of each key. `began`: whether a run is in the ledger."""
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
+    def __init__(self, keys: RequestKeys, began: Callable[[str], bool]) -> None:
+        self._keys = keys
+        self._began = began
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     @asynccontextmanager
     async def lock_key(self, key: str) -> AsyncIterator[None]:
-        """Let requests with the same key wait for each other."""
+        """Let requests with the same key to this server wait for each other."""
         if not key:
             yield
             return
@@ -53,45 +37,24 @@ class IdempotencyKeys:
             if users > 1:
                 self._turns[key] = (lock, users - 1)
 
-    def find_run(self, key: str, request: bytes, begun: Begun) -> str:
-        """Return the run of this key, or ''; refuse a key that was used for another request."""
-        kept = self._load_record(key)
-        if kept is None:
-            return ""
-        run = kept.run or begun(kept.fingerprint, kept.at)
-        if kept.request != sha256(request).hexdigest():
-            raise Refused(
-                422, "this idempotency key was used for another request", "use a new key", run=run
-            )
-        return run
+    def find_run(self, key: str, request: bytes) -> str:
+        """Return the run that began with this key, or ''; refuse a key that was used for another
+        request.
+        """
+        kept = self._keys.read(key) if key else None
+        return self._check(kept, request) if kept else ""
 
-    def save_intent(self, key: str, request: bytes, fingerprint: str) -> None:
-        """Record the request before its run begins, so that a killed server can find it later."""
-        self._remove_old()
-        self._save_record(key, KeyRecord(sha256(request).hexdigest(), "", fingerprint, time.time()))
-
-    def save_run(self, key: str, request: bytes, run: str) -> None:
-        self._save_record(key, KeyRecord(sha256(request).hexdigest(), run))
-
-    def _load_record(self, key: str) -> KeyRecord | None:
+    def claim_run(self, key: str, request: bytes, run: str) -> str:
+        """Return the id of the run to begin: this one, or that of the request that was first."""
         if not key:
-            return None
-        try:
-            return msgspec.json.decode((self._home / _key_file(key)).read_bytes(), type=KeyRecord)
-        except (FileNotFoundError, msgspec.MsgspecError):
-            return None
+            return run
+        kept = self._keys.claim(key, KeyRecord(sha256(request).hexdigest(), run))
+        self._check(kept, request)
+        return kept.run
 
-    def _save_record(self, key: str, kept: KeyRecord) -> None:
-        if key:
-            write_state(self._home, _key_file(key), msgspec.json.encode(kept))
-
-    def _remove_old(self) -> None:
-        before = time.time() - _KEPT
-        with suppress(FileNotFoundError):
-            for path in (self._home / _FOLDER).iterdir():
-                if path.stat().st_mtime < before:
-                    path.unlink(missing_ok=True)
-
-
-def _key_file(key: str) -> str:
-    return f"{_FOLDER}/{sha256(key.encode(errors='surrogatepass')).hexdigest()}.json"
+    def _check(self, kept: KeyRecord, request: bytes) -> str:
+        run = kept.run if self._began(kept.run) else ""
+        if kept.request != sha256(request).hexdigest():
+            what = "this idempotency key was used for another request"
+            raise Refused(422, what, "use a new key", run=run)
+        return run

@@ -6,46 +6,38 @@ import secrets
 import time
 from collections.abc import Callable, MutableMapping
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-import msgspec
+from punchlist.ports.serving.access import Role, SignInCode, StoredToken, Visitor
+from punchlist.web.security.tokens import Tokens, hash_secret
 
-from punchlist.app.access import Role
-from punchlist.app.state_folder import load_secret, write_state
-from punchlist.web.security.tokens import StoredToken, Tokens, Visitor
-
-FILE = "cookie.secret"
 LASTS = 12 * 3600
 _CODE_LASTS = 600
-_BYTES = 32
 _COOKIE = re.compile(r"([0-9a-f]{8})\.([0-9]{1,12}\.[0-9a-f]{16})\.([0-9a-f]{64})")
-_ENDED_FILE = "signed-out.json"
 
 
 class Sessions:
     """Cookies hold token id, expiry and a MAC of both; they end when the token is dropped."""
 
-    def __init__(self, home: Path, tokens: Tokens, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, tokens: Tokens, clock: Callable[[], float] = time.time) -> None:
         self.tokens = tokens
-        self._home = home
+        self._access = tokens.access
         self._clock = clock
         self._secret = b""
-        self._codes: dict[str, tuple[float, str]] = {}
-        self._ended: dict[str, float] | None = None
-        """Sessions that were signed out, until they would have ended by themselves."""
 
     def issue_code(self) -> str:
         """Return a code that signs in an admin once, within ten minutes, while this server runs."""
         code = secrets.token_urlsafe(24)
-        owner = self.tokens.find_visitor(self.tokens.create_temporary(Role.ADMIN, "the owner"))
-        if owner is not None:
-            self._codes[code] = (self._clock() + _CODE_LASTS, owner.id)
+        _, owner = self.tokens.create_temporary(Role.ADMIN, "the owner")
+        until = self._clock() + _CODE_LASTS
+        self._access.add_code(hash_secret(code), SignInCode(owner.id, until))
         return code
 
     def redeem_code(self, code: str) -> Visitor | None:
-        until, identifier = self._codes.pop(code, (0.0, ""))
-        kept = self.tokens.find_token(identifier) if self._clock() < until else None
+        found = self._access.take_code(hash_secret(code))
+        if found is None or self._clock() >= found.until:
+            return None
+        kept = self.tokens.find_token(found.token)
         return kept.visitor if kept else None
 
     def issue_cookie(self, visitor: Visitor) -> str:
@@ -60,16 +52,14 @@ class Sessions:
         if self.verify_cookie(cookie) is None:
             return
         now = self._clock()
-        kept = {name: until for name, until in self._load_ended().items() if until > now}
-        self._ended = {**kept, cookie.split(".")[2]: now + LASTS}
-        write_state(self._home, _ENDED_FILE, msgspec.json.encode(self._ended))
+        self._access.end_session(cookie.split(".")[2], now, now + LASTS)
 
     def find_visitor(self, scope: MutableMapping[str, Any]) -> Visitor | None:
         """Return the visitor of the request's cookie; None without one, or with several."""
         return self.verify_cookie(self._find_cookie(scope))
 
     def _find_cookie(self, scope: MutableMapping[str, Any]) -> str:
-        name = f"{cookie_name(scope.get('server'))}="
+        name = f"{cookie_name(scope)}="
         headers = [
             value.decode("latin-1") for key, value in scope["headers"] if key.lower() == b"cookie"
         ]
@@ -81,33 +71,25 @@ class Sessions:
         match = _COOKIE.fullmatch(cookie)
         if match is None or int(match[2].partition(".")[0]) <= self._clock():
             return None
-        if match[2].partition(".")[2] in self._load_ended():
-            return None
         kept = self.tokens.find_token(match[1])
         if kept is None or not hmac.compare_digest(self._compute_mac(kept, match[2]), match[3]):
             return None
-        return kept.visitor
-
-    def _load_ended(self) -> dict[str, float]:
-        if self._ended is None:
-            path = self._home / _ENDED_FILE
-            try:
-                self._ended = msgspec.json.decode(path.read_bytes(), type=dict[str, float])
-            except (FileNotFoundError, msgspec.MsgspecError):
-                self._ended = {}
-        return self._ended
+        return None if self._access.has_ended(match[2].partition(".")[2]) else kept.visitor
 
     def _compute_mac(self, kept: StoredToken, until: str) -> str:
         text = f"{kept.visitor.id}.{kept.hash}.{until}"
         return hmac.new(self._load_key(), text.encode(), sha256).hexdigest()
 
     def _load_key(self) -> bytes:
-        """Return the key; it is kept in a file, so that sessions survive a restart."""
         if not self._secret:
-            self._secret = load_secret(self._home, FILE, _BYTES)
+            self._secret = self._access.load_key()
         return self._secret
 
 
-def cookie_name(server: tuple[str, int | None] | None) -> str:
-    """Return the cookie's name, with the port: browsers share cookies between ports."""
-    return f"punchlist-{(server or ('', 0))[1]}"
+def cookie_name(scope: MutableMapping[str, Any]) -> str:
+    """Return the cookie's name, with the port that the browser calls: it shares cookies between
+    ports, and a proxy may stand before servers with ports of their own.
+    """
+    host = next((value for key, value in scope["headers"] if key.lower() == b"host"), b"")
+    _, _, port = host.decode("latin-1").rpartition(":")
+    return f"punchlist-{port if port.isascii() and port.isdigit() else 0}"

@@ -77,7 +77,7 @@ def sanitize_path(path: str) -> str:
 def _set_cookie(request: AnyRequest, answer: Response[Any], value: str, seconds: int) -> None:
     """Set the session cookie; `secure` if the page's origin is https."""
     secure = request.headers.get("origin", "").startswith("https:")
-    name = cookie_name(request.scope.get("server"))
+    name = cookie_name(dict(request.scope))
     answer.set_cookie(
         Cookie(name, value=value, max_age=seconds, httponly=True, samesite="strict", secure=secure)
     )

@@ -1,0 +1,75 @@
+"""Repositories, allowances and keys of requests in PostgreSQL."""
+
+from hashlib import sha256
+
+from punchlist.adapters.postgres.connection import Database
+from punchlist.adapters.postgres.ledger import decode, encode
+from punchlist.ports.serving.records import KeyRecord, RepositoryEntry
+
+_REGISTER = """
+  INSERT INTO repositories (id, name, root, git_dir) VALUES (%s, %s, %s, %s)
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name, root = excluded.root,
+    git_dir = excluded.git_dir, number = DEFAULT
+"""
+_CLAIM = """
+  WITH old AS (DELETE FROM request_keys WHERE at < clock_timestamp() - interval '7 days')
+  INSERT INTO request_keys (key, request, run) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
+"""
+
+
+class PostgresRepositories:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def list_all(self) -> tuple[RepositoryEntry, ...]:
+        sql = "SELECT id, name, root, git_dir FROM repositories ORDER BY number"
+        return tuple(
+            RepositoryEntry(id=id_, name=decode(name), root=decode(root), git_dir=decode(git_dir))
+            for id_, name, root, git_dir in self._database.fetch(sql)
+        )
+
+    def add(self, repository: RepositoryEntry) -> None:
+        texts = (repository.name, repository.root, repository.git_dir)
+        self._database.execute(_REGISTER, (repository.id, *map(encode, texts)))
+
+    def remove(self, identifier: str) -> bool:
+        """Unregister it; return whether it was registered."""
+        return self._database.execute("DELETE FROM repositories WHERE id = %s", (identifier,)) > 0
+
+
+class PostgresAllowances:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def list_granted(self, repository: str) -> frozenset[str]:
+        sql = "SELECT fingerprint FROM allowances WHERE repository = %s"
+        return frozenset(found for (found,) in self._database.fetch(sql, (repository,)))
+
+    def grant(self, repository: str, *fingerprints: str) -> None:
+        self._database.execute(
+            "INSERT INTO allowances (repository, fingerprint) SELECT %s, unnest(%s::text[])"
+            " ON CONFLICT DO NOTHING",
+            (repository, list(fingerprints)),
+        )
+
+    def revoke(self, repository: str) -> None:
+        self._database.execute("DELETE FROM allowances WHERE repository = %s", (repository,))
+
+
+class PostgresKeys:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, key: str) -> KeyRecord | None:
+        sql = "SELECT request, run FROM request_keys WHERE key = %s"
+        rows = self._database.fetch(sql, (_hash_key(key),))
+        return KeyRecord(*rows[0]) if rows else None
+
+    def claim(self, key: str, record: KeyRecord) -> KeyRecord:
+        """Keep the record if the key is new; return the one that is kept."""
+        self._database.execute(_CLAIM, (_hash_key(key), record.request, record.run))
+        return self.read(key) or record
+
+
+def _hash_key(key: str) -> str:
+    return sha256(encode(key)).hexdigest()

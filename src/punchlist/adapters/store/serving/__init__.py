@@ -1,0 +1,1 @@
+"""What servers share beside the ledger, as files below the home folder."""

@@ -1,0 +1,1 @@
+"""The ports to what servers share beside the ledger: who may call them, and what was asked."""
