@@ -48,7 +48,9 @@ def upgrade_store(url: str) -> tuple[int, int]:
         raise SettingsError("only a store in PostgreSQL is upgraded by hand", hint=_KINDS)
     from punchlist.adapters.postgres.connection import Database
     from punchlist.adapters.postgres.migrations import VERSION, migrate
+    from punchlist.adapters.postgres.workflows import migrate_workflows
 
+    migrate_workflows(url)
     database = Database(url, patience=0)
     try:
         with database.connect() as connection:

@@ -6,6 +6,7 @@ from typing import Protocol, Self
 from msgspec import Struct
 
 from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.queue import RunQueue
 from punchlist.ports.store import Ledgers
 
 
@@ -78,6 +79,11 @@ class SharedState(Protocol):
 
     @property
     def stops(self) -> Stops: ...
+
+    @property
+    def queue(self) -> RunQueue | None:
+        """The fleet's queue; None where there is no fleet."""
+        ...
 
     def artifacts(self, run: str) -> Artifacts: ...
 

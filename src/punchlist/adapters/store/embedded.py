@@ -22,6 +22,10 @@ class EmbeddedState:
         """Opened at the first use: the doctor must be able to report that it cannot be."""
         return SqliteStore.open(self._home, readonly=self._readonly)
 
+    @property
+    def queue(self) -> None:
+        """One machine has no queue."""
+
     def artifacts(self, run: str) -> FolderArtifacts:
         return FolderArtifacts(self._runs / run)
 
