@@ -6,7 +6,7 @@ from typing import Protocol, Self
 from msgspec import Struct
 
 from punchlist.ports.artifacts import Artifacts
-from punchlist.ports.queue import RunQueue
+from punchlist.ports.fleet.queue import RunQueue
 from punchlist.ports.store import Ledgers
 
 
@@ -24,6 +24,10 @@ class Lease(Protocol):
     @property
     def lost(self) -> bool:
         """Whether another process has taken the run over meanwhile."""
+        ...
+
+    def confirm(self) -> None:
+        """Ask the store, and raise RunTaken if another process has taken the run over."""
         ...
 
     def release(self) -> None: ...

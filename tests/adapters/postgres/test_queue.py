@@ -11,7 +11,7 @@ from state_contract import started
 from punchlist.errors import StoreError
 from punchlist.model.ledger.events import Interrupted
 from punchlist.model.ledger.hash_chain import verify_lines
-from punchlist.ports.queue import Job, JobState, Priority, Room, WorkerInfo
+from punchlist.ports.fleet.queue import Job, JobState, Priority, Room, WorkerInfo
 
 
 @pytest.fixture
@@ -267,8 +267,9 @@ def test_what_looks_at_the_queue_imports_no_dbos(fleet_url, tmp_path):
 import sys
 from pathlib import Path
 from punchlist.app.stores import open_state
+from punchlist.ports.fleet.queue import Room
 state = open_state({fleet_url!r}, Path({str(tmp_path)!r}))
-state.queue.list_jobs(); state.queue.take("w", (), __import__("punchlist.ports.queue").ports.queue.Room())
+state.queue.list_jobs(); state.queue.take("w", (), Room())
 state.close()
 assert "dbos" not in sys.modules and "sqlalchemy" not in sys.modules
 """

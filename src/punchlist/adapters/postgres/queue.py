@@ -7,7 +7,7 @@ from punchlist.adapters.postgres.connection import Connection, Database
 from punchlist.adapters.postgres.ledger import append_within, decode, encode
 from punchlist.adapters.postgres.workflows import Workflows
 from punchlist.model.ledger.events import Entry, Interrupted, Started
-from punchlist.ports.queue import Enqueued, Job, JobState, Priority, Reaped, Room
+from punchlist.ports.fleet.queue import Enqueued, Job, JobState, Priority, Reaped, Room
 
 DEATHS = 5
 """So often a run may end a worker, or fail in one, before it is not tried again."""

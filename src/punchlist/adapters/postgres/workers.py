@@ -4,7 +4,7 @@ from threading import Event, Thread
 
 from punchlist.adapters.postgres.connection import Database
 from punchlist.errors import StoreError
-from punchlist.ports.queue import WorkerInfo
+from punchlist.ports.fleet.queue import WorkerInfo
 
 _BEAT = """
   INSERT INTO workers AS known (id, machine, pid, labels, width, version, until)
