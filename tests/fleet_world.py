@@ -168,6 +168,27 @@ class Fleet:
     def job(self, run):
         return self.state.queue.find(run)
 
+    def hold(self, kind):
+        """Let the first driver of a run wait for ever when it records this kind of event: what the
+        event tells is done by then, and not written.
+        """
+        self.base.execute(
+            f"""
+            CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
+              $$ BEGIN PERFORM pg_sleep(3600); RETURN NEW; END $$;
+            CREATE TRIGGER hold BEFORE INSERT ON entries FOR EACH ROW
+              WHEN (NEW.kind = '{kind}' AND NEW.epoch = 1) EXECUTE FUNCTION hold()
+            """
+        )
+
+    def wait_held(self):
+        asleep = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        return wait_for(lambda: self.base.execute(asleep).fetchone())[0]
+
+    def end_session(self, pid):
+        """End what a dead driver still has open in the database."""
+        self.base.execute("SELECT pg_terminate_backend(%s, 10000)", (pid,))
+
     def wait_kind(self, run, kind, count=1):
         wait_for(lambda: self.kinds(run).count(kind) >= count)
 

@@ -34,13 +34,19 @@ def test_a_queued_run_is_driven_by_a_worker_with_a_clone_of_its_own(fleet):
     assert document["state"] == "ended"
 
 
-@pytest.mark.parametrize("kind", ["resumed", "reviewed", "attempted", "committed"])
-def test_another_worker_goes_on_with_the_run_of_one_that_was_killed(fleet, kind):
-    fleet.play(seconds=0.5)
-    first = fleet.start_worker("a")
+@pytest.mark.parametrize(
+    "kind", ["resumed", "reviewed", "attempted", "committed", "published", "ended"]
+)
+def test_another_worker_goes_on_with_what_one_did_and_was_killed_before_it_wrote_it_down(
+    fleet, kind
+):
+    fleet.hold(kind)
     run = fleet.enqueue("feature")
-    fleet.wait_kind(run, kind)
+    first = fleet.start_worker("a")
+    session = fleet.wait_held()
+    assert kind not in fleet.kinds(run)
     first.kill()
+    fleet.end_session(session)
     answered = list(fleet.calls)
     second = fleet.start_worker("b")
     fleet.wait_ended(run)
