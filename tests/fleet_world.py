@@ -82,7 +82,7 @@ class Fleet:
         (folder / "artifacts").mkdir()
         repo.commit({"shop.py": "def mean(values):\n    return 0\n"})
 
-    def play(self, seconds=0.0):
+    def play(self, seconds=0.0, *, fixes=True):
         """Write the agent's script: what it finds and how it fixes that, each after so long."""
         fix = {"when": "mean() fails", "edits": [EDIT]}
         fix["outcome"] = {"outcome": "fixed", "explanation": "0 of none", "files": ["shop.py"]}
@@ -93,7 +93,7 @@ class Fleet:
                 "opened": ["shop.py"],
                 "answer": {"findings": [FINDING]},
             },
-            {"role": "fixer", "seconds": seconds, "fixes": [fix]},
+            {"role": "fixer", "seconds": seconds, "fixes": [fix] if fixes else []},
         ]
         script = {"log": "calls.jsonl", "lines": lines}
         (self.folder / "robot.json").write_text(json.dumps(script))
@@ -135,9 +135,13 @@ class Fleet:
 
     def enqueue(self, branch, *more):
         self.push(branch)
-        agent = {"agents.use": "robot", "agent.robot.kind": "scripted"}
-        agent["agent.robot.script"] = str(self.folder / "robot.json")
-        return self.enqueue_here(*more, **agent)
+        return self.enqueue_here(*more, **self.robot)
+
+    @property
+    def robot(self):
+        """The settings of the scripted agent."""
+        script = str(self.folder / "robot.json")
+        return {"agents.use": "robot", "agent.robot.kind": "scripted", "agent.robot.script": script}
 
     def enqueue_here(self, *more, **settings):
         flags = [word for pair in settings.items() for word in ("--set", "=".join(pair))]

@@ -32,7 +32,7 @@ def draft(text="b\n"):
 
 
 async def open_workshop(repo, home, *commits):
-    async with Mirrors(home / "mirrors", 2).open_mirror(str(repo.root), commits) as folder:
+    async with Mirrors(home, 2).open_mirror(str(repo.root), commits) as folder:
         return await Workshop.open(await Checkout.find(folder), home)
 
 
@@ -97,12 +97,13 @@ async def test_the_clones_used_least_are_removed_and_those_in_use_are_not(tmp_pa
     copies = [tmp_path / f"copy{number}" for number in range(4)]
     for copy in copies:
         repo.git("clone", "--quiet", str(repo.root), str(copy))
-    mirrors = Mirrors(tmp_path / "mirrors", 2)
+    mirrors = Mirrors(tmp_path, 2)
     async with mirrors.open_mirror(str(copies[0]), [base]) as kept:
         for copy in copies[1:]:
             async with mirrors.open_mirror(str(copy), [base]) as last:
-                pass
+                await Workshop.open(await Checkout.find(last), tmp_path)
         assert set((tmp_path / "mirrors").iterdir()) == {kept, last}
+        assert len(list((tmp_path / "repos").iterdir())) == 1, "workshops go with their clones"
 
 
 @in_loop
@@ -112,7 +113,7 @@ async def test_a_commit_that_a_server_gives_only_by_its_branch_is_fetched_and_a_
     base = repo.commit({"a.txt": "a\n"})
     head = repo.commit({"a.txt": "b\n"})
     repo.git("config", "protocol.version", "0")
-    mirrors = Mirrors(tmp_path / "mirrors", 2)
+    mirrors = Mirrors(tmp_path, 2)
     async with mirrors.open_mirror(str(repo.root), [base, head]) as folder:
         assert (await Checkout.find(folder)).head == head
     with pytest.raises(RepositoryError, match="has no commit ffffffffffff"):

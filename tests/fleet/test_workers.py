@@ -161,6 +161,32 @@ def test_a_running_run_is_stopped_and_a_queued_one_taken_out_by_the_same_command
         assert fleet.kinds(each)[-1] == "interrupted"
 
 
+def test_a_run_that_asks_waits_and_workers_go_on_with_it_after_the_answer(fleet):
+    flow = fleet.folder / "flow.yaml"
+    flow.write_text(flow.read_text().replace("on_limit: go-on", "on_limit: ask"))
+    fleet.play(fixes=False)
+    run = fleet.enqueue("feature")
+    fleet.start_worker("a")
+    wait_for(lambda: fleet.job(run).state == "waiting")
+    assert "is queued" in fleet.command("answer", run, "a", "--by", "ada")
+    fleet.wait_ended(run)
+    assert fleet.kinds(run).count("answered") == 1
+
+
+def test_the_queue_holds_no_login_of_a_remote(fleet):
+    fleet.push("feature")
+    for url, shown in (
+        ("https://ada:hunter2@example.org/shop.git", "https://example.org/shop.git"),
+        ("https://ghp_token@example.org/shop.git", "https://example.org/shop.git"),
+        ("ssh://git@example.org/shop.git", "ssh://git@example.org/shop.git"),
+        ("git@example.org:shop.git", "git@example.org:shop.git"),
+    ):
+        fleet.repo.git("config", "remote.origin.url", url)
+        fleet.repo.git("update-ref", "refs/remotes/origin/feature", "HEAD")
+        run = fleet.enqueue_here(**fleet.robot)
+        assert fleet.job(run).source == shown
+
+
 def test_a_newer_push_supersedes_the_queued_run_of_its_branch(fleet):
     old = fleet.enqueue("feature")
     other = fleet.enqueue("other")

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from punchlist.adapters.git.command import Git, error_text
+from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.process.run import named_environment
 from punchlist.errors import RepositoryError, StoreError
 
@@ -19,10 +20,13 @@ _HEADS = "+refs/heads/*:refs/remotes/origin/*"
 
 
 class Mirrors:
-    """The clones below a folder that no other process uses; at most `most` that are not in use."""
+    """The clones below a home that no other process uses: at most `most`, if not more are in use
+    at once. With a clone goes the workshop that borrows its objects.
+    """
 
-    def __init__(self, folder: Path, most: int) -> None:
-        self._folder = folder
+    def __init__(self, home: Path, most: int) -> None:
+        self._home = home
+        self._folder = home / "mirrors"
         self._most = most
         self._turns: dict[str, asyncio.Lock] = {}
         self._used: Counter[str] = Counter()
@@ -47,6 +51,8 @@ class Mirrors:
         there = sorted(self._folder.iterdir(), key=lambda each: each.stat().st_mtime)
         idle = [each for each in there if not self._used[each.name]]
         for each in idle[: max(0, len(there) - self._most)]:
+            workshop = self._home / "repos" / hash_git_dir((each / ".git").resolve())
+            shutil.rmtree(workshop, ignore_errors=True)
             shutil.rmtree(each, ignore_errors=True)
 
 
@@ -59,9 +65,13 @@ async def _bring_commits(folder: Path, source: str, commits: Sequence[str]) -> N
     wanted = list(dict.fromkeys(commits))
     if missing := [each for each in wanted if not await _has_commit(git, each)]:
         login = named_environment(_LOGINS)
-        ran = await git.run("fetch", *_QUIET, "--tags", "--force", source, *missing, env=login)
+        ran = await git.run(
+            "fetch", *_QUIET, "--tags", "--force", "--", source, *missing, env=login
+        )
         if not ran.ok:  # a server that gives no commit by its name
-            await _check(git, "fetch", *_QUIET, "--tags", "--force", source, _HEADS, env=login)
+            await _check(
+                git, "fetch", *_QUIET, "--tags", "--force", "--", source, _HEADS, env=login
+            )
         if gone := [each for each in missing if not await _has_commit(git, each)]:
             raise RepositoryError(
                 f"{source}: has no commit {gone[0][:12]}",

@@ -1,6 +1,7 @@
 """Put a prepared run into the fleet's queue."""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from punchlist.app.start.start import make_run_id, make_started, require_agents
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
-from punchlist.ports.fleet.queue import Enqueued, Job, Priority, RunQueue
+from punchlist.ports.fleet.queue import Enqueued, Job, JobState, Priority, RunQueue
+
+_LOGIN = re.compile(r"^(https?://)[^/@]*@")
+"""Of a URL: the name and the password or token. A worker has logins of its own."""
 
 
 class QueueOptions(Struct, frozen=True):
@@ -75,7 +79,16 @@ async def find_source(session: Session, commit: str) -> str:
     if not (pushed.ok and pushed.stdout.strip() and url):
         return str(checkout.git_dir)
     path = Path(checkout.root, os.path.expanduser(url))  # noqa: PTH111 - a URL must stay one
-    return str(path.resolve()) if path.exists() else url
+    return str(path.resolve()) if path.exists() else _LOGIN.sub(r"\1", url)
+
+
+def hand_back(session: Session, run: Run) -> bool:
+    """Let workers go on with a run that waited in their hands; return whether it did."""
+    queue = session.state.queue
+    job = queue.find(run.id) if queue is not None else None
+    if queue is None or job is None or job.state is not JobState.WAITING:
+        return False
+    return queue.requeue(run.id, Priority.INTERRUPTED)
 
 
 def requeue_run(session: Session, run: Run) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import secrets
+import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +27,7 @@ from punchlist.errors import AlreadyRunning, RunTaken, StoreError, UsageError
 from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.model.ledger.run import Run
 from punchlist.ports.fleet.queue import Job, JobState, Room, WorkerInfo
-from punchlist.settings import FleetSettings
+from punchlist.settings import FleetSettings, run_folder
 from punchlist.steps import Action
 
 _log = logging.getLogger("punchlist")
@@ -103,7 +104,7 @@ class Worker:
         self._home = home
         self._options = options
         self._say = say
-        self._mirrors = Mirrors(home / "mirrors", options.fleet.mirrors)
+        self._mirrors = Mirrors(home, options.fleet.mirrors)
         self._taken: dict[str, _Taken] = {}
         self._draining = asyncio.Event()
         self._idle = asyncio.Event()
@@ -263,6 +264,9 @@ class Worker:
         state = JobState.STOPPED
         if run.ended or run.waits:
             state = JobState.ENDED if run.ended else JobState.WAITING
+        if run.ended:  # its artifacts are elsewhere, for all machines
+            folder = run_folder(self._home, run.id)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         note = "" if run.ended else reason
         await asyncio.to_thread(self._queue.finish, job.run, self.id, state, note)
         self._drop(job.run)
