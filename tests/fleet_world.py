@@ -149,7 +149,7 @@ class Fleet:
         words = ("run", "--queue", "--json", "--no-checks", "--workflow", flow)
         return json.loads(self.command(*words, *flags, *more))["run"]
 
-    def start_worker(self, name, *more, lease=2):
+    def start_worker(self, name, *more, lease=3):
         log = self.folder / f"{name}.log"
         words = ("worker", "--set", f"fleet.lease={lease}", *more)
         with log.open("w") as out:

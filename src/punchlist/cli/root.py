@@ -40,6 +40,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "serve": "The dashboard in the browser, and the HTTP API.",
         "mcp": "Punchlist for other agents, over the Model Context Protocol.",
         "worker": "Take queued runs of a fleet, and drive them.",
+        "schedule": "Queue runs by the clock, every night say.",
         "lsp": "Punchlist in editors, over the Language Server Protocol.",
     },
     "Set up": {

@@ -32,14 +32,20 @@ class Mirrors:
         self._used: Counter[str] = Counter()
 
     @asynccontextmanager
-    async def open_mirror(self, source: str, commits: Sequence[str]) -> AsyncIterator[Path]:
-        """Lend a clone of the source that has these commits; the last is its HEAD at first."""
+    async def open_mirror(
+        self, source: str, commits: Sequence[str], *, at_head: bool = False
+    ) -> AsyncIterator[Path]:
+        """Lend a clone of the source that has these commits; the last is its HEAD at first, and
+        with `at_head` from now on.
+        """
         name = sha256(os.fsencode(source)).hexdigest()[:16]
         folder = self._folder / name
         self._used[name] += 1
         try:
             async with self._turns.setdefault(name, asyncio.Lock()):
                 await _bring_commits(folder, source, commits)
+                if at_head:
+                    await _set_head(folder, commits[-1])
             os.utime(folder)
             await asyncio.to_thread(self._evict)
             yield folder
@@ -78,7 +84,17 @@ async def _bring_commits(folder: Path, source: str, commits: Sequence[str]) -> N
                 hint="push it there, or queue the run again from where it is",
             )
     if not (await git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")).ok:
-        await _check(git, "update-ref", "--no-deref", "HEAD", wanted[-1])
+        await _set_head(folder, wanted[-1])
+
+
+async def _set_head(folder: Path, commit: str) -> None:
+    await _check(open_remote(folder), "update-ref", "--no-deref", "HEAD", commit)
+
+
+async def find_head(home: Path, source: str, branch: str) -> str:
+    """Return the commit of a branch at a source, or ''. Raise StoreError."""
+    listed = await run_remote(open_remote(home), "ls-remote", "--", source, f"refs/heads/{branch}")
+    return listed.decode().partition("\t")[0].strip()
 
 
 def open_remote(folder: Path) -> Git:

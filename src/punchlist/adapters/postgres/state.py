@@ -8,6 +8,7 @@ from punchlist.adapters.postgres.leases import PostgresLeases, PostgresStops
 from punchlist.adapters.postgres.ledger import PostgresStore
 from punchlist.adapters.postgres.migrations import check_version
 from punchlist.adapters.postgres.queue import PostgresQueue
+from punchlist.adapters.postgres.schedules import DbosSchedules
 from punchlist.adapters.postgres.workers import PostgresWorkers
 from punchlist.adapters.store.artifacts import FolderArtifacts
 
@@ -28,6 +29,10 @@ class PostgresState:
     @cached_property
     def queue(self) -> PostgresQueue:
         return PostgresQueue(self._database)
+
+    @property
+    def schedules(self) -> DbosSchedules:
+        return DbosSchedules(self.queue.workflows)
 
     @cached_property
     def workers(self) -> PostgresWorkers:

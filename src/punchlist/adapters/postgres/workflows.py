@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import psycopg
 
 from punchlist.adapters.postgres.connection import Connection, hide_password
+from punchlist.adapters.postgres.schedules import TICK, read_schedule
 from punchlist.errors import StoreError
+from punchlist.ports.fleet.schedule import Schedule
 
 if TYPE_CHECKING:
     from dbos import DBOSClient
@@ -27,6 +29,7 @@ _DRIVE = "drive"
 _PARKED = "punchlist-parked"
 """The queue of runs that no worker has taken; no process listens to it."""
 _POLL = 0.2
+_LOOK_FOR_SCHEDULES = 5.0
 _SCHEMA = "dbos"
 
 
@@ -49,7 +52,7 @@ class Workflows:
         )
 
     @cached_property
-    def _client(self) -> "DBOSClient":
+    def client(self) -> "DBOSClient":
         from dbos import DBOSClient, DBOSPortableJSONSerializer
 
         return DBOSClient(
@@ -64,7 +67,7 @@ class Workflows:
         """Lend a connection in a transaction, and a function that adds a run's workflow in it."""
         from sqlalchemy.exc import DBAPIError
 
-        client = self._client
+        client = self.client
         try:
             with self._engine.begin() as lent:
 
@@ -83,7 +86,7 @@ class Workflows:
 
     def start(self, run: str, worker: str) -> None:
         """Put a run into a worker's queue, also one that DBOS holds to be over."""
-        client = self._client
+        client = self.client
         (status,) = client.list_workflows(workflow_ids=[run], load_input=False, load_output=False)
         if status.status in {"SUCCESS", "ERROR"}:
             client.rewind_workflow(run, queue_name=name_queue(worker), application_version=PROTOCOL)
@@ -92,11 +95,14 @@ class Workflows:
 
     def cancel(self, runs: Sequence[str]) -> None:
         if runs:
-            self._client.cancel_workflows(list(runs))
+            self.client.cancel_workflows(list(runs))
 
-    def listen(self, worker: str, drive: Callable[[str], str]) -> None:
-        """Let this process, once, execute with `drive` the runs that are put into its queue; it is
-        called in a thread and returns what became of the run.
+    def listen(
+        self, worker: str, drive: Callable[[str], str], tick: Callable[[Schedule], str]
+    ) -> None:
+        """Let this process, once, execute with `drive` the runs that are put into its queue, and
+        with `tick` the schedules that are due; they are called in threads of their own and return
+        what became of it.
         """
         from dbos import DBOS, DBOSPortableJSONSerializer
 
@@ -109,17 +115,19 @@ class Workflows:
                 "application_version": PROTOCOL,
                 "run_migrations": False,
                 "log_level": "CRITICAL",
+                "scheduler_polling_interval_sec": _LOOK_FOR_SCHEDULES,
                 "serializer": DBOSPortableJSONSerializer(),
             }
         )
         DBOS.workflow(name=_DRIVE)(drive)
+        DBOS.workflow(name=TICK)(lambda due, context: tick(read_schedule(context)))
         DBOS.listen_queues([name_queue(worker)])
         DBOS.launch()
         DBOS.register_queue(name_queue(worker), polling_interval_sec=_POLL)
 
     def forget_worker(self, worker: str) -> None:
         """Delete the queue of a worker that is no more."""
-        self._client.delete_queue(name_queue(worker))
+        self.client.delete_queue(name_queue(worker))
 
     def stop_listening(self) -> None:
         from dbos import DBOS
@@ -127,8 +135,8 @@ class Workflows:
         DBOS.destroy(workflow_completion_timeout_sec=0)
 
     def close(self) -> None:
-        if "_client" in self.__dict__:
-            self._client.destroy()
+        if "client" in self.__dict__:
+            self.client.destroy()
         if "_engine" in self.__dict__:
             self._engine.dispose()
 

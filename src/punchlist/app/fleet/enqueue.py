@@ -60,7 +60,7 @@ async def enqueue_run(session: Session, ready: Prepared, options: QueueOptions) 
         run=run_id,
         repository=started.repository,
         branch=branch,
-        source=await find_source(session, change.head),
+        source=session.source or await find_source(session, change.head),
         label=options.label,
         agents=tuple(dict.fromkeys(name for names in ready.crew.values() for name in names)),
         subject="\n".join(kind) if branch else "",

@@ -22,11 +22,13 @@ from punchlist.app.drive.background import STOPPED
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.fleet.health import Health
-from punchlist.app.session import Session
-from punchlist.errors import AlreadyRunning, RunTaken, StoreError, UsageError
+from punchlist.app.fleet.schedules import queue_scheduled
+from punchlist.app.fleet.worker_session import WorkerSession
+from punchlist.errors import AlreadyRunning, PunchlistError, RunTaken, StoreError, UsageError
 from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.model.ledger.run import Run
 from punchlist.ports.fleet.queue import Job, JobState, Room, WorkerInfo
+from punchlist.ports.fleet.schedule import Schedule
 from punchlist.settings import FleetSettings, run_folder
 from punchlist.steps import Action
 
@@ -49,23 +51,6 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     drain: float = 20
     flags: Mapping[str, str] = {}
     fleet: FleetSettings = FleetSettings()
-
-
-class WorkerSession(Session):
-    """A session in the worker's own clone, about the repository that the run names."""
-
-    def __init__(self, home: Path, checkout: Checkout, job: Job, shared: PostgresState) -> None:
-        super().__init__(home, checkout, {})
-        self._job = job
-        self.state = shared
-        self.source = job.source
-
-    @property
-    def repository(self) -> str:
-        return self._job.repository
-
-    def close(self) -> None:
-        """Leave the state open: all runs of the worker share it."""
 
 
 class _StopWatcher:
@@ -141,8 +126,11 @@ class Worker:
         def drive(run: str) -> str:
             return asyncio.run_coroutine_threadsafe(self._drive(run), loop).result()
 
+        def tick(schedule: Schedule) -> str:
+            return asyncio.run_coroutine_threadsafe(self._queue_scheduled(schedule), loop).result()
+
         await asyncio.to_thread(self._state.workers.register, info)
-        await asyncio.to_thread(self._queue.workflows.listen, self.id, drive)
+        await asyncio.to_thread(self._queue.workflows.listen, self.id, drive, tick)
         reaping = asyncio.create_task(self._reap())
         try:
             while not self._draining.is_set():
@@ -153,6 +141,16 @@ class Worker:
         finally:
             reaping.cancel()
             await asyncio.to_thread(self._leave)
+
+    async def _queue_scheduled(self, schedule: Schedule) -> str:
+        """Queue the run of a schedule; return its id, or '' if it could not be prepared."""
+        try:
+            run = await queue_scheduled(schedule, self._state, self._home, self._mirrors)
+        except PunchlistError as error:
+            self._say(f"schedule {schedule.name} queued nothing: {error}")
+            return ""
+        self._say(f"schedule {schedule.name} queued run {run}")
+        return run
 
     def _leave(self) -> None:
         self._queue.workflows.stop_listening()
@@ -254,7 +252,7 @@ class Worker:
         change = started.change
         async with self._mirrors.open_mirror(job.source, (change.base, change.head)) as folder:
             checkout = await Checkout.find(folder)
-            session = WorkerSession(self._home, checkout, job, self._state)
+            session = WorkerSession(self._home, checkout, self._state, job.repository, job.source)
             session.flags = dict(self._options.flags)
             return await resume_run(session, job.run, watcher)
 
