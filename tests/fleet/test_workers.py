@@ -202,10 +202,10 @@ def test_a_run_that_no_worker_can_fetch_is_stuck_after_five_tries_with_the_reaso
     fleet.start_worker("a")
     wait_for(lambda: fleet.job(run).state == "stuck")
     assert "gone.git" in fleet.job(run).note
-    told = json.loads(fleet.command("fleet", "--json"))
+    told = json.loads(fleet.command("queue", "--json"))
     assert [(job["run"], job["state"]) for job in told["runs"]] == [(run, "stuck")]
     assert [worker["alive"] for worker in told["workers"]] == [True]
-    assert "gone.git" in fleet.command("fleet").replace("\n", "")
+    assert "gone.git" in fleet.command("queue").replace("\n", "")
     source = str(fleet.repo.root / ".git")
     fleet.base.execute("UPDATE jobs SET source = %s", (source.encode(),))
     fleet.command("resume", run, "--queue")

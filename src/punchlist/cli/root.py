@@ -28,7 +28,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "status": "How a run stands.",
         "show": "The items of a run, or one with its history, proof and diff.",
         "list": "The runs of this repository.",
-        "fleet": "The workers of a fleet, and its queued, running and stuck runs.",
+        "queue": "The workers of a fleet, and its queued, running and stuck runs.",
         "trends": "The repository over time: items, cost, refuted claims.",
         "report": "A run as Markdown, JSON, SARIF, JUnit or HTML.",
         "audit": "Verify a run's ledger: the hash chain, and that no finding is lost.",

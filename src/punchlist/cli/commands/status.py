@@ -35,4 +35,4 @@ async def command(session: Session, run_id: str, json_: bool, events: bool) -> N
         review = render_review(run) if run.ended and is_review(run) else None
         say(*(review or render_summary(run, driven=driven, standing=standing)))
         if queued:
-            say("It waits in the queue for a worker (punchlist fleet).")
+            say("It waits in the queue for a worker (punchlist queue).")

@@ -1,4 +1,4 @@
-"""punchlist fleet: the workers of a fleet, and the runs that they have or shall have."""
+"""punchlist queue: runs that wait for a worker or are with one, and the workers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
