@@ -18,6 +18,7 @@ LONG = {
     "duplicates.py analyzers FOLDER...": "duplicates among ruff, pylint, flake8 and bandit (those on PATH)",
     "duplicates.py comments PATH": "duplicates among labelled comments of review tools",
     "lies/run.py --sample": "lying fixers on seeded bugs",
+    "fleet/measure.py": "queue, recovery and scaling of workers on a real PostgreSQL; ten minutes",
     "scheduling.py": "agents side by side, over what no schedule can beat; ten minutes",
     "dashboard.py": "first paint and board of 10,000 items in Chromium, over an empty page; two minutes",
     "canaries.py --agent NAME": "how often a challenger is wrong; costs twelve calls",

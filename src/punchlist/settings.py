@@ -123,6 +123,19 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """How many runs are under way at once, also of `punchlist mcp`; more are refused."""
 
 
+class FleetSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Of `punchlist worker`; a repository cannot set them."""
+
+    lease: Annotated[float, Meta(ge=1)] = 15
+    """After how many seconds without a sign of life a worker is dead, and others take its runs."""
+    per_repository: Annotated[int, Meta(ge=0)] = 4
+    """How many runs of one repository are under way at once in all workers; 0: any number."""
+    per_agent: Annotated[int, Meta(ge=0)] = 0
+    """How many runs with one agent are under way at once in all workers; 0: any number."""
+    mirrors: Annotated[int, Meta(ge=1)] = 32
+    """How many clones a worker keeps; those used least are removed."""
+
+
 class ProtectSettings(Protected, frozen=True):
     """Patterns: with a slash they match below any folder, without one the file's name. `**` crosses
     folders. A slash in front holds a pattern to the root.
@@ -177,6 +190,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """Where ledger and leases are: `postgresql://USER@HOST/NAME` for a fleet (needs the extra
     `cluster`). Default: SQLite in the state folder. A repository cannot set it.
     """
+    fleet: FleetSettings = FleetSettings()
     serve: ServeSettings = ServeSettings()
     sandbox: SandboxSettings = SandboxSettings()
     agents: AgentsSettings = AgentsSettings()

@@ -38,6 +38,8 @@ class Session:
         self._workshop: Workshop | None = None
         self.own_agents: dict[str, Agent] = {}
         """Agents of the program that uses punchlist as a library, by name."""
+        self.source = ""
+        """Where workers fetch and push what they commit; '' where there is one machine."""
 
     @classmethod
     async def open(
@@ -91,6 +93,12 @@ class Session:
 
     def driver_of(self, run_id: str) -> LeaseHolder | None:
         return self.state.leases.find_holder(run_id)
+
+    def is_queued(self, run_id: str) -> bool:
+        """Return whether the run waits for a worker of the fleet."""
+        queue = self.state.queue
+        job = queue.find(run_id) if queue is not None else None
+        return job is not None and job.state == "queued"
 
     def artifacts(self, run_id: str) -> Artifacts:
         return self.state.artifacts(run_id)

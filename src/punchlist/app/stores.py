@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.errors import LedgerBroken, SettingsError, StoreError
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.ledger.hash_chain import verify_lines
 from punchlist.ports.state import SharedState
+from punchlist.settings import Settings
+
+if TYPE_CHECKING:
+    from punchlist.adapters.postgres.state import PostgresState
 
 _POSTGRES = ("postgresql://", "postgres://")
 _SQLITE = "sqlite"
@@ -18,7 +22,9 @@ _PASSWORD = late_pattern(r"(//[^/:@]*:)[^@/]*@")
 _KINDS = "give postgresql://USER@HOST/NAME, or nothing for SQLite in the state folder"
 
 
-def open_state(url: str, home: Path, *, readonly: bool = False) -> SharedState:
+def open_state(
+    url: str, home: Path, *, readonly: bool = False, lease: float | None = None
+) -> SharedState:
     """Open the state that the setting `store` names. Raise SettingsError or StoreError."""
     if not url or url == _SQLITE:
         return EmbeddedState(home, readonly=readonly)
@@ -29,13 +35,22 @@ def open_state(url: str, home: Path, *, readonly: bool = False) -> SharedState:
         raise SettingsError(f"store: {url.partition(':')[0]} is no kind of store", hint=_KINDS)
     try:
         # An extra, and slow to load: only a fleet imports it.
-        from punchlist.adapters.postgres.state import PostgresState
+        from punchlist.adapters.postgres.state import LEASE, PostgresState
     except ImportError as error:
         raise SettingsError(
             f"store: PostgreSQL needs the extra `cluster` ({error})",
             hint="pip install 'punchlist[cluster]'",
         ) from error
-    return PostgresState(url, home, patience=PATIENCE)
+    return PostgresState(url, home, lease=lease or LEASE, patience=PATIENCE)
+
+
+def open_fleet(settings: Settings, home: Path) -> "PostgresState":
+    """Open the state of a fleet, for a worker. Raise SettingsError or StoreError."""
+    url = settings.store
+    if not url.startswith(_POSTGRES):
+        raise SettingsError("a worker needs a store in PostgreSQL", hint=_KINDS)
+    state = open_state(url, home, lease=settings.fleet.lease)
+    return cast("PostgresState", state)
 
 
 def name_store(url: str, home: Path) -> str:
@@ -51,7 +66,9 @@ def upgrade_store(url: str) -> tuple[int, int]:
         raise SettingsError("only a store in PostgreSQL is upgraded by hand", hint=_KINDS)
     from punchlist.adapters.postgres.connection import Database
     from punchlist.adapters.postgres.migrations import VERSION, migrate
+    from punchlist.adapters.postgres.workflows import migrate_workflows
 
+    migrate_workflows(url)
     database = Database(url, patience=0)
     try:
         with database.connect() as connection:

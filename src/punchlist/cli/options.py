@@ -1,7 +1,7 @@
 """Options that several commands share, and the request made of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from msgspec import Struct
@@ -13,6 +13,9 @@ from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import CommitGrouping
 from punchlist.model.patch.change import ScopeKind
+
+if TYPE_CHECKING:
+    from punchlist.app.fleet.enqueue import QueueOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,6 +44,8 @@ class OutputMode(Struct, frozen=True):
     """The report for another program that stdout gets alone: one of FORMS but text and json."""
     statistics: bool = False
     """Count by rule in the place of the problems."""
+    queue: "QueueOptions | None" = None
+    """How the run is queued; None: it is driven here."""
 
     @property
     def machine(self) -> bool:
@@ -170,6 +175,19 @@ run_options = combine_options(
     watch_option,
     output_options,
 )
+queue_options = combine_options(
+    flag("--queue", help="Leave the run to the workers of a fleet (`punchlist worker`)."),
+    click.option(
+        "--label", metavar="NAME", default="", help="With --queue: only workers with this label."
+    ),
+    click.option(
+        "--priority",
+        type=click.Choice(["pull-request", "run", "nightly"]),
+        default="run",
+        show_default=True,
+        help="With --queue: which come first.",
+    ),
+)
 commits_option = click.option(
     "--commits",
     type=click.Choice([each.value for each in CommitGrouping if each is not CommitGrouping.MADE]),
@@ -241,6 +259,7 @@ def parse_output(chosen: Mapping[str, Any]) -> OutputMode:
         verbose=bool(chosen.get("verbose")),
         watch=bool(chosen.get("watch")),
         check=bool(chosen.get("check")),
+        queue=_parse_queue(chosen),
     )
     output = _choose_form(flags, chosen)
     if output.watch and (output.machine or output.quiet):
@@ -265,6 +284,24 @@ def _choose_form(output: OutputMode, chosen: Mapping[str, Any]) -> OutputMode:
         form="" if form in ("text", "json") else form,
         statistics=statistics,
     )
+
+
+def _parse_queue(chosen: Mapping[str, Any]) -> "QueueOptions | None":
+    """Return how to queue the run, or None if it is driven here."""
+    if not chosen.get("queue"):
+        if chosen.get("label") or chosen.get("priority", "run") != "run":
+            raise UsageError("--label and --priority are for queued runs", hint="add --queue")
+        return None
+    if chosen.get("watch") or chosen.get("events"):
+        raise UsageError(
+            "--queue leaves the run to workers: there is nothing to follow here",
+            hint="leave out --watch and --events; `punchlist watch` shows it later",
+        )
+    from punchlist.app.fleet.enqueue import QueueOptions
+    from punchlist.ports.fleet.queue import Priority
+
+    name = chosen["priority"].upper().replace("-", "_")
+    return QueueOptions(label=chosen["label"], priority=Priority[name])
 
 
 def make_request(chosen: Mapping[str, Any]) -> Request:

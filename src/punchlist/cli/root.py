@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "status": "How a run stands.",
         "show": "The items of a run, or one with its history, proof and diff.",
         "list": "The runs of this repository.",
+        "queue": "The workers of a fleet, and its queued, running and stuck runs.",
         "trends": "The repository over time: items, cost, refuted claims.",
         "report": "A run as Markdown, JSON, SARIF, JUnit or HTML.",
         "audit": "Verify a run's ledger: the hash chain, and that no finding is lost.",
@@ -39,6 +40,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "fleet": "What all processes of the store do now: runs, drivers, cost of the day.",
         "serve": "The dashboard in the browser, and the HTTP API.",
         "mcp": "Punchlist for other agents, over the Model Context Protocol.",
+        "worker": "Take queued runs of a fleet, and drive them.",
+        "schedule": "Queue runs by the clock, every night say.",
         "lsp": "Punchlist in editors, over the Language Server Protocol.",
     },
     "Set up": {

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from punchlist.app.drive.threaded import ThreadedDriver
+    from punchlist.app.fleet.enqueue import QueueOptions
 
 Drive = Callable[[ProgressView], Awaitable[Run]]
 Tell = Callable[[Run], "Iterator[RenderableType]"]
@@ -66,6 +67,8 @@ async def start_and_show(
     checks_unasked = ready.checks and ready.checks_allowed is None
     if checks_unasked or (ready.locked_code and request.allow_checks is None):
         ready = await _ask_checks(session, request, ready, output)
+    if output.queue is not None:
+        return await _queue_run(session, ready, output.queue, output)
     if output.watch:
         return await watch_run(
             session, lambda driver: driver.begin_run(session, ready), output, tell
@@ -82,6 +85,19 @@ async def start_and_show(
     if lack and await _offer_environment(session, lack):
         return await start_and_show(session, request, output, tell=tell)
     return code
+
+
+async def _queue_run(
+    session: Session, ready: Prepared, queue: "QueueOptions", output: OutputMode
+) -> Exit:
+    from punchlist.app.fleet.enqueue import enqueue_run
+
+    queued = await enqueue_run(session, ready, queue)
+    run = queued.entry.run
+    lines = [f"run {run} is queued (punchlist status {run})"]
+    lines += [f"it supersedes run {each}, which was queued" for each in queued.superseded]
+    print_result({"run": run, "superseded": queued.superseded}, lines, json=output.json)
+    return Exit.FINE
 
 
 async def resume_and_show(session: Session, run: Run, output: OutputMode) -> Exit:

@@ -70,7 +70,7 @@ def suggest_next(run: Run, state: State, tasks: int) -> str:
             )
         case State.UNDER_WAY if tasks:
             return "a task lies there for you: next_task"
-        case State.UNDER_WAY:
+        case State.UNDER_WAY | State.QUEUED:
             return (
                 "it goes on by itself; call again with wait_seconds, or next_task if you play a"
                 " role"

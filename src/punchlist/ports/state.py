@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from msgspec import Struct
 
 from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.fleet.queue import RunQueue
 from punchlist.ports.store import Ledgers
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class Lease(Protocol):
     @property
     def lost(self) -> bool:
         """Whether another process has taken the run over meanwhile."""
+        ...
+
+    def confirm(self) -> None:
+        """Ask the store, and raise RunTaken if another process has taken the run over."""
         ...
 
     def release(self) -> None: ...
@@ -106,6 +111,11 @@ class SharedState(Protocol):
 
     @property
     def allowances(self) -> "Allowances": ...
+
+    @property
+    def queue(self) -> RunQueue | None:
+        """The fleet's queue; None where there is no fleet."""
+        ...
 
     def artifacts(self, run: str) -> Artifacts: ...
 

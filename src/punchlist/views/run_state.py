@@ -20,6 +20,7 @@ class State(StrEnum):
     STOPPED = "stopped"
     UNDER_WAY = "under way"
     KILLED = "killed"
+    QUEUED = "queued"
 
 
 STATE_WORDS = {
@@ -28,6 +29,7 @@ STATE_WORDS = {
     State.STOPPED: "stopped",
     State.UNDER_WAY: "running",
     State.KILLED: "killed",
+    State.QUEUED: "queued",
 }
 OUTCOME_WORDS = {
     RunOutcome.CLEAN: ("clean", "nothing was found"),
@@ -52,12 +54,16 @@ def describe_outcome(outcome: RunOutcome, left_out: int) -> str:
     return f"{word}: {'nothing was found that counts' if found_some else meaning}"
 
 
-def find_state(run: Run | RunRow, *, driven: bool) -> State:
-    """Return the state of a run, or of its row; `driven`: a process drives it at this moment."""
+def find_state(run: Run | RunRow, *, driven: bool, queued: bool = False) -> State:
+    """Return the state of a run, or of its row; `driven`: a process drives it at this moment;
+    `queued`: it waits for a worker.
+    """
     if run.ended if isinstance(run, Run) else run.outcome:
         return State.ENDED
     if driven:
         return State.UNDER_WAY
+    if queued:
+        return State.QUEUED
     if run.waits:
         return State.WAITING
     return State.STOPPED if run.paused else State.KILLED

@@ -15,7 +15,7 @@ from typing import Self
 
 from punchlist.adapters.postgres.connection import Connection, Database
 from punchlist.adapters.postgres.ledger import encode
-from punchlist.errors import AlreadyRunning, StoreError
+from punchlist.errors import AlreadyRunning, RunTaken, StoreError
 from punchlist.ports.state import LeaseHolder, StopRequest
 
 _TAKE = """
@@ -38,6 +38,7 @@ _HOLDER = """
          extract(epoch FROM until - clock_timestamp())::double precision
   FROM fences WHERE name = %s AND until >= clock_timestamp()
 """
+_OURS = "SELECT 1 FROM fences WHERE name = %s AND epoch = %s"
 _FREE = "UPDATE fences SET until = '-infinity' WHERE name = %s AND epoch = %s"
 
 
@@ -51,6 +52,10 @@ class PostgresLease:
     @property
     def lost(self) -> bool:
         return self._leases.has_lost(self._held)
+
+    def confirm(self) -> None:
+        """Ask the database, and raise RunTaken if another process has taken the run over."""
+        self._leases.confirm(self._held)
 
     def release(self) -> None:
         self._leases.give_back(self._held)
@@ -101,6 +106,15 @@ class PostgresLeases:
     def has_lost(self, held: Iterable[bytes]) -> bool:
         with self._turn:
             return any((name, self._held.get(name, 0)) in self._lost for name in held)
+
+    def confirm(self, held: dict[bytes, int]) -> None:
+        """Raise RunTaken if one of these has a later epoch by now."""
+        for name, epoch in held.items():
+            if not self._database.fetch(_OURS, (name, epoch)):
+                run = name.decode(errors="replace")
+                raise RunTaken(
+                    f"run {run} was taken over by another process", hint=f"punchlist status {run}"
+                )
 
     def give_back(self, held: dict[bytes, int]) -> None:
         with self._turn:

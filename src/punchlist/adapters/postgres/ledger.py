@@ -5,6 +5,8 @@ from functools import partial
 from threading import RLock
 from typing import Any, Self
 
+from msgspec.structs import replace
+
 from punchlist.adapters.postgres.connection import Connection, Database
 from punchlist.adapters.store.columns import compare_columns, compare_run_row
 from punchlist.adapters.store.rows import choose_run, decode_line, fold_course
@@ -243,6 +245,22 @@ def encode(text: str) -> bytes:
 
 def decode(content: bytes) -> str:
     return content.decode(errors="surrogatepass")
+
+
+def append_within(base: Connection, draft: Entry) -> Entry:
+    """Append the draft in the caller's transaction, whichever process drives the run; its number is
+    the next, and its key that number if it has none. Raise StoreError if another process appended
+    meanwhile.
+    """
+    row = base.execute(
+        "SELECT seq, hash FROM entries WHERE run = %s ORDER BY seq DESC LIMIT 1", (draft.run,)
+    ).fetchone()
+    seq, prev = row or (0, "")
+    numbered = replace(draft, seq=seq + 1, key=draft.key or str(seq + 1))
+    entry = link_entry(numbered, prev)
+    if not _try_append(_make_values(entry, None), base)[1]:
+        raise StoreError(f"run {draft.run} was written to meanwhile", hint="try again")
+    return entry
 
 
 def _make_values(entry: Entry, epoch: int | None) -> dict[str, object]:

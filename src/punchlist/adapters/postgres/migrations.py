@@ -105,6 +105,38 @@ STEPS: tuple[str, ...] = (
       FROM told WHERE told.run = entries.run AND told.seq = entries.seq;
     CREATE INDEX entries_by_cost ON entries (at) WHERE dollars > 0 OR unpriced > 0;
     """,
+    """
+    CREATE TABLE workers (
+      id text PRIMARY KEY,
+      machine text NOT NULL,
+      pid integer NOT NULL,
+      labels text[] NOT NULL,
+      width integer NOT NULL,
+      version text NOT NULL,
+      draining boolean NOT NULL DEFAULT false,
+      beat_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      until timestamptz NOT NULL
+    );
+    CREATE TABLE jobs (
+      run text PRIMARY KEY REFERENCES runs (id),
+      repository bytea NOT NULL,
+      branch bytea NOT NULL,
+      source bytea NOT NULL,
+      label text NOT NULL,
+      agents text[] NOT NULL,
+      subject bytea NOT NULL,
+      priority smallint NOT NULL,
+      state text NOT NULL,
+      worker text NOT NULL DEFAULT '',
+      deaths integer NOT NULL DEFAULT 0,
+      note bytea NOT NULL DEFAULT '',
+      queued_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      not_before timestamptz NOT NULL DEFAULT '-infinity',
+      taken_at timestamptz
+    );
+    CREATE INDEX jobs_queued ON jobs (priority, queued_at, run) WHERE state = 'queued';
+    CREATE INDEX jobs_running ON jobs (repository, branch) WHERE state = 'running';
+    """,
 )
 VERSION = len(STEPS)
 _LOCK = 0x70756E6368

@@ -1,6 +1,7 @@
 """The state of a fleet: all but the files of runs is in PostgreSQL."""
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 from punchlist.adapters.postgres.access import PostgresAccess
@@ -14,6 +15,9 @@ from punchlist.adapters.postgres.records import (
     PostgresKeys,
     PostgresRepositories,
 )
+from punchlist.adapters.postgres.queue import PostgresQueue
+from punchlist.adapters.postgres.schedules import DbosSchedules
+from punchlist.adapters.postgres.workers import PostgresWorkers
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.state import Watching
 
@@ -27,6 +31,7 @@ class PostgresState:
         with self._database.connect() as base:
             check_version(base)
         self._watching: list[PostgresNotices] = []
+        self._lease = lease
         self.leases = PostgresLeases(self._database, lease)
         self.stops = PostgresStops(self._database)
         self.store = PostgresStore(self._database, self.leases.epochs)
@@ -47,6 +52,18 @@ class PostgresState:
         self._watching.append(notices)
         return notices
 
+    @cached_property
+    def queue(self) -> PostgresQueue:
+        return PostgresQueue(self._database)
+
+    @property
+    def schedules(self) -> DbosSchedules:
+        return DbosSchedules(self.queue.workflows)
+
+    @cached_property
+    def workers(self) -> PostgresWorkers:
+        return PostgresWorkers(self._database, self._lease)
+
     def artifacts(self, run: str) -> FolderArtifacts:
         return FolderArtifacts(self._home / "runs" / run)
 
@@ -55,4 +72,8 @@ class PostgresState:
             each.close()
         self.access.close()
         self.leases.close()
+        if "queue" in self.__dict__:
+            self.queue.close()
+        if "workers" in self.__dict__:
+            self.workers.close()
         self._database.close()

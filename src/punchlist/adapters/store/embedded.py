@@ -68,6 +68,10 @@ class EmbeddedState:
         """Other processes write without a notice: readers have to look from time to time."""
         return _Unnoticed()
 
+    @property
+    def queue(self) -> None:
+        """One machine has no queue."""
+
     def artifacts(self, run: str) -> FolderArtifacts:
         return FolderArtifacts(self._runs / run)
 

@@ -51,6 +51,9 @@ class FileLease:
         """Lock any other path. Raise AlreadyRunning if another process has it."""
         return cls([_lock_file(path, name)], name)
 
+    def confirm(self) -> None:
+        """Do nothing: see `lost`."""
+
     def release(self) -> None:
         _unlock(self._handles)
         self._handles = []

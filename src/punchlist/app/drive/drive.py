@@ -3,6 +3,7 @@
 import shutil
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from punchlist._version import __version__
 from punchlist.adapters.git.workshop import Workshop
@@ -20,6 +21,9 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.state import Lease
 from punchlist.settings import decode_settings, run_folder
 from punchlist.workflow.loader import parse_workflow
+
+if TYPE_CHECKING:
+    from punchlist.adapters.fleet.shared_repository import MeetingPlace
 
 
 async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
@@ -54,8 +58,10 @@ async def drive_run(
     folder = run_folder(session.home, run.id)
     files = RunFiles(folder, session.artifacts(run.id))
     hear, own = watcher.handle_output, session.own_agents
+    flags = session.flags
+    place = await _meet_workers(session, run, workshop, lease) if session.source else None
     world = wiring.build_world(
-        workshop, run, started, store, files, hear, own_agents=own, flags=session.flags
+        workshop, run, started, store, files, hear, own_agents=own, flags=flags, place=place
     )
     settings = decode_settings(started.settings).settings
     limits = settings.limits
@@ -65,6 +71,16 @@ async def drive_run(
     if not settings.keep.local:
         _remove_kept_files(run, folder)
     return remove_agent_homes(run, folder)
+
+
+async def _meet_workers(
+    session: Session, run: Run, workshop: Workshop, lease: Lease
+) -> "MeetingPlace":
+    """Bring what other workers committed; return where they find what this one commits."""
+    from punchlist.adapters.fleet.shared_repository import MeetingPlace, bring_branch
+
+    await bring_branch(workshop, session.source, run.id)
+    return MeetingPlace(session.source, lease.confirm)
 
 
 def _remove_kept_files(run: Run, folder: Path) -> None:

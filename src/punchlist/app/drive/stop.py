@@ -32,6 +32,9 @@ def list_driven(session: Session) -> list[str]:
 async def stop_run(session: Session, run_id: str, by: str, seconds: float = 30) -> StopResult:
     """Ask the driving process to stop between two events; wait at most `seconds`."""
     run = session.load(run_id)
+    queue = session.state.queue
+    if queue is not None and queue.cancel(run.id, by, time.time()):
+        return StopResult(session.load(run.id), over=True)
     if session.driver_of(run.id) is None:
         raise UsageError(
             f"no process drives run {run.id}: there is nothing to stop",

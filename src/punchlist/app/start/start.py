@@ -16,7 +16,7 @@ from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.ledger.earlier_runs import Debt
-from punchlist.model.ledger.events import Filed
+from punchlist.model.ledger.events import Filed, Started
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.ports.store import Ledgers
@@ -30,27 +30,11 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         require_budget(session)
     run_id = ready.run_id or choose_run_id(session.store)
     request = ready.fingerprint(repository)
-    paths = enumerate(ready.documents.values())
-    files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
     with session.state.leases.acquire(run_id, request, force=ready.force) as lease:
         if read_start(session.store, run_id) is not None:
             what = f"run {run_id} was begun by another process"
             raise AlreadyRunning(what, run=run_id, hint=f"punchlist status {run_id}")
-        artifacts = session.artifacts(run_id)
-        pins = {}
-        for name, path in files.items():
-            content = _read_findings(path)
-            artifacts.write(name, content)
-            pins[name] = sha256(content).hexdigest()
-        started = replace(
-            ready.started(repository),
-            document_files=tuple(files),
-            pins=pins,
-            request=request,
-            owed=() if ready.issue_ids else load_debts(session.store, repository),
-            dismissed=load_dismissals(session.store, repository) | ready.gate.dismissed,
-            outside=ready.outside,
-        )
+        started = make_started(session, ready, run_id)
         entry = session.store.append(run_id, "start", "started", started, time.time())
         run = fold_entries(run_id, (entry,))
         watcher.handle_event(entry, run)
@@ -62,6 +46,27 @@ def choose_run_id(store: Ledgers) -> str:
     while read_start(store, run := make_run_id()) is not None:
         pass
     return run
+
+
+def make_started(session: Session, ready: Prepared, run_id: str) -> Started:
+    """Store the files that were given, and return the run's first event."""
+    repository, artifacts = session.repository, session.artifacts(run_id)
+    paths = enumerate(ready.documents.values())
+    files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
+    pins = {}
+    for name, path in files.items():
+        content = _read_findings(path)
+        artifacts.write(name, content)
+        pins[name] = sha256(content).hexdigest()
+    return replace(
+        ready.started(repository),
+        document_files=tuple(files),
+        pins=pins,
+        request=ready.fingerprint(repository),
+        owed=() if ready.issue_ids else load_debts(session.store, repository),
+        dismissed=load_dismissals(session.store, repository) | ready.gate.dismissed,
+        outside=ready.outside,
+    )
 
 
 def make_run_id() -> str:

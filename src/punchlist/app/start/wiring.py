@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from punchlist.adapters.analyzers.registry import (
     build_analyzers,
@@ -42,6 +42,9 @@ from punchlist.settings import (
 )
 from punchlist.views.run_state import is_review
 
+if TYPE_CHECKING:
+    from punchlist.adapters.fleet.shared_repository import MeetingPlace
+
 T = TypeVar("T")
 
 
@@ -55,9 +58,11 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     *,
     own_agents: Mapping[str, Agent] | None = None,
     flags: Mapping[str, str] | None = None,
+    place: "MeetingPlace | None" = None,
 ) -> World:
     """`own_agents` are those of a program that uses the library; `flags`
-    are settings of this process, for what a run does not store: the values of variables.
+    are settings of this process, for what a run does not store: the values of variables; `place`:
+    where the workers of a fleet leave commits for each other.
     """
     loaded = _load_settings(started, flags or {})
     settings, checkout = loaded.settings, workshop.checkout.root
@@ -74,7 +79,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     return World(
         change=started.change,
         trees=trees,
-        repository=GitRepository(workshop, trees, when=int(run.started_at), wishes=wishes),
+        repository=_open_repository(workshop, trees, int(run.started_at), wishes, place),
         analyzers=analyzers,
         unsuppressed=build_unsuppressed(settings.analyzers, kit, tools),
         undeclared=undeclared_analyzers(settings.analyzers),
@@ -105,6 +110,22 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
             )
         ),
     )
+
+
+def _open_repository(
+    workshop: Workshop,
+    trees: WorkTrees,
+    when: int,
+    wishes: SandboxWishes,
+    place: "MeetingPlace | None",
+) -> GitRepository:
+    if place is None:
+        return GitRepository(workshop, trees, when=when, wishes=wishes)
+    from punchlist.adapters.fleet.shared_repository import SharedRepository
+
+    shared = SharedRepository(workshop, trees, when=when, wishes=wishes)
+    shared.place = place
+    return shared
 
 
 class _Later:

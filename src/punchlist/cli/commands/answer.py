@@ -13,6 +13,7 @@ from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import resume_and_show, show_result
 from punchlist.cli.session import login_name, run_session
+from punchlist.cli.terminal import print_result
 from punchlist.errors import UsageError
 
 _EXAMPLE = 'for example {"F003-q1": "return 404"}'
@@ -44,6 +45,12 @@ def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
         run = await answer_run(session, run_id, answer, chosen["by"] or login_name())
         if chosen["no_resume"] or run.waits:
             return show_result(run, output)
+        if session.state.queue is not None:
+            from punchlist.app.fleet.enqueue import hand_back
+
+            if hand_back(session, run):
+                print_result({"run": run.id}, [f"run {run.id} is queued"], json=output.json)
+                return Exit.FINE
         return await resume_and_show(session, run, output)
 
     return run_session(work)

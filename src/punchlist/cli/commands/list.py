@@ -3,6 +3,7 @@
 import time
 
 import click
+from msgspec.structs import replace
 
 from punchlist.app.after.branch_state import standings_of
 from punchlist.app.session import Session
@@ -11,6 +12,7 @@ from punchlist.cli.session import run_session
 from punchlist.cli.show.tables import runs_table
 from punchlist.cli.terminal import print_json, say
 from punchlist.views.run_line import RunLine, build_run_line
+from punchlist.views.run_state import State
 
 _FIELDS = "state outcome standing started_at seconds entries repository".split()
 
@@ -40,6 +42,12 @@ def command(everywhere: bool, limit: int, json_: bool) -> None:
                 standing=standings.get(row.id, ""),
             )
             for row in chosen
+        ]
+        lines = [
+            replace(line, state=State.QUEUED)
+            if not line.outcome and session.is_queued(line.id)
+            else line
+            for line in lines
         ]
         if json_:
             print_json([_document(line) for line in lines])

@@ -11,7 +11,7 @@ from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import resume_and_show
 from punchlist.cli.session import run_session
 from punchlist.cli.show.json import exit_code
-from punchlist.cli.terminal import say
+from punchlist.cli.terminal import print_result, say
 
 
 @click.command()
@@ -19,6 +19,7 @@ from punchlist.cli.terminal import say
 @options.format_option
 @options.check_option
 @options.watch_option
+@options.flag("--queue", "requeue", help="Leave it to the workers of the fleet, which had it.")
 @options.output_options
 def command(run_id: str, **chosen: Any) -> Exit:
     """Go on with a run that was stopped or killed: nothing that was recorded is done again.
@@ -34,6 +35,12 @@ def command(run_id: str, **chosen: Any) -> Exit:
             say(f"run {run.id} has ended; nothing to resume (punchlist status {run.id})")
             standing = await standing_of(session, run)
             return exit_code(run, check=output.check, standing=standing)
+        if chosen["requeue"]:
+            from punchlist.app.fleet.enqueue import requeue_run
+
+            requeue_run(session, run)
+            print_result({"run": run.id}, [f"run {run.id} is queued"], json=output.json)
+            return Exit.FINE
         return await resume_and_show(session, run, output)
 
     return run_session(work)

@@ -20,6 +20,7 @@ from punchlist.cli.session import run_session
 @options.commits_option
 @options.format_option
 @options.run_options
+@options.queue_options
 def command(**chosen: Any) -> Exit:
     """Review, fix, prove, file: the whole loop.
 

@@ -27,9 +27,12 @@ async def command(session: Session, run_id: str, json_: bool, events: bool) -> N
         return
     run = session.load(run_id)
     driven = session.driver_of(run.id) is not None
+    queued = not run.ended and session.is_queued(run.id)
     standing = await standing_of(session, run)
     if json_:
-        print_json(make_document(run, driven=driven, standing=standing))
+        print_json(make_document(run, driven=driven, queued=queued, standing=standing))
     else:
         review = render_review(run) if run.ended and is_review(run) else None
         say(*(review or render_summary(run, driven=driven, standing=standing)))
+        if queued:
+            say("It waits in the queue for a worker (punchlist queue).")

@@ -32,12 +32,14 @@ class RunDocument(Struct, frozen=True, kw_only=True):
 
 
 def make_document(
-    run: Run, *, driven: bool = False, check: bool = False, standing: str = ""
+    run: Run, *, driven: bool = False, queued: bool = False, check: bool = False, standing: str = ""
 ) -> RunDocument:
-    """`driven`: a process drives the run. `standing`: what became of its fixes."""
+    """`driven`: a process drives the run; `queued`: it waits for a worker. `standing`: what became
+    of its fixes.
+    """
     return RunDocument(
         run=run.id,
-        state=find_state(run, driven=driven),
+        state=find_state(run, driven=driven, queued=queued),
         exit=int(exit_code(run, check=check, standing=standing)),
         unapplied=is_unapplied(run, standing),
         files=run.filing.artifacts,

@@ -18,6 +18,7 @@ _STATES = {
     State.WAITING: "waiting",
     State.STOPPED: "stopped",
     State.KILLED: "stopped",
+    State.QUEUED: "stopped",
 }
 
 

@@ -38,6 +38,7 @@ STATES = {
     State.WAITING: "?",
     State.STOPPED: "❚❚",
     State.KILLED: "❚❚",
+    State.QUEUED: "❚❚",
     State.ENDED: "■",
 }
 TONES = {"good": "✓", "done": "✓", "plain": "✕", "warn": "!", "bad": "✗"}

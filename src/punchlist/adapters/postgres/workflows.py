@@ -1,0 +1,160 @@
+"""DBOS on the fleet's own database: a run is one workflow, with the run's id.
+
+The queue's table says which worker has a run; each worker has a DBOS queue of its own, into which
+the runs that it took are put. DBOS is imported when it is first needed: it takes half a second.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import psycopg
+
+from punchlist.adapters.postgres.connection import Connection, hide_password
+from punchlist.adapters.postgres.schedules import TICK, read_schedule
+from punchlist.errors import StoreError
+from punchlist.ports.fleet.schedule import Schedule
+
+if TYPE_CHECKING:
+    from dbos import DBOSClient
+    from sqlalchemy import Engine
+
+PROTOCOL = "1"
+"""DBOS's application version: workers of another one do not take these runs. It is raised when a
+worker of the version before could not go on with a run.
+"""
+_NAME = "punchlist"
+_DRIVE = "drive"
+_PARKED = "punchlist-parked"
+"""The queue of runs that no worker has taken; no process listens to it."""
+_POLL = 0.2
+_LOOK_FOR_SCHEDULES = 5.0
+_SCHEMA = "dbos"
+
+
+class Workflows:
+    """The workflows in one database, for whoever queues and for workers."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    @cached_property
+    def _engine(self) -> "Engine":
+        from sqlalchemy import create_engine
+
+        return create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: psycopg.connect(self._url, connect_timeout=5),
+            pool_size=4,
+            max_overflow=6,
+            pool_pre_ping=True,
+        )
+
+    @cached_property
+    def client(self) -> "DBOSClient":
+        from dbos import DBOSClient, DBOSPortableJSONSerializer
+
+        return DBOSClient(
+            system_database_engine=self._engine,
+            dbos_system_schema=_SCHEMA,
+            serializer=DBOSPortableJSONSerializer(),
+            application_name=_NAME,
+        )
+
+    @contextmanager
+    def open_transaction(self) -> Iterator[tuple[Connection, Callable[[str], None]]]:
+        """Lend a connection in a transaction, and a function that adds a run's workflow in it."""
+        from sqlalchemy.exc import DBAPIError
+
+        client = self.client
+        try:
+            with self._engine.begin() as lent:
+
+                def add(run: str) -> None:
+                    options: Any = {
+                        "workflow_name": _DRIVE,
+                        "queue_name": _PARKED,
+                        "workflow_id": run,
+                        "app_version": PROTOCOL,
+                    }
+                    client.enqueue_in_transaction(lent, options, run)
+
+                yield cast("Connection", lent.connection.driver_connection), add
+        except (psycopg.Error, DBAPIError) as error:
+            raise self._make_error(error) from error
+
+    def start(self, run: str, worker: str) -> None:
+        """Put a run into a worker's queue, also one that DBOS holds to be over."""
+        client = self.client
+        (status,) = client.list_workflows(workflow_ids=[run], load_input=False, load_output=False)
+        if status.status in {"SUCCESS", "ERROR"}:
+            client.rewind_workflow(run, queue_name=name_queue(worker), application_version=PROTOCOL)
+        else:
+            client.resume_workflows([run], queue_name=name_queue(worker))
+
+    def cancel(self, runs: Sequence[str]) -> None:
+        if runs:
+            self.client.cancel_workflows(list(runs))
+
+    def listen(
+        self, worker: str, drive: Callable[[str], str], tick: Callable[[Schedule], str]
+    ) -> None:
+        """Let this process, once, execute with `drive` the runs that are put into its queue, and
+        with `tick` the schedules that are due; they are called in threads of their own and return
+        what became of it.
+        """
+        from dbos import DBOS, DBOSPortableJSONSerializer
+
+        DBOS(
+            config={
+                "name": _NAME,
+                "system_database_engine": self._engine,
+                "dbos_system_schema": _SCHEMA,
+                "executor_id": worker,
+                "application_version": PROTOCOL,
+                "run_migrations": False,
+                "log_level": "CRITICAL",
+                "scheduler_polling_interval_sec": _LOOK_FOR_SCHEDULES,
+                "serializer": DBOSPortableJSONSerializer(),
+            }
+        )
+        DBOS.workflow(name=_DRIVE)(drive)
+        DBOS.workflow(name=TICK)(lambda due, context: tick(read_schedule(context)))
+        DBOS.listen_queues([name_queue(worker)])
+        DBOS.launch()
+        DBOS.register_queue(name_queue(worker), polling_interval_sec=_POLL)
+
+    def forget_worker(self, worker: str) -> None:
+        """Delete the queue of a worker that is no more."""
+        self.client.delete_queue(name_queue(worker))
+
+    def stop_listening(self) -> None:
+        from dbos import DBOS
+
+        DBOS.destroy(workflow_completion_timeout_sec=0)
+
+    def close(self) -> None:
+        if "client" in self.__dict__:
+            self.client.destroy()
+        if "_engine" in self.__dict__:
+            self._engine.dispose()
+
+    def _make_error(self, error: Exception) -> StoreError:
+        said = getattr(error, "orig", None) or error  # of SQLAlchemy's, without the statement
+        why = hide_password(" ".join(str(said).split()))
+        hint = "see that the database runs; `punchlist store upgrade` makes what is missing"
+        return StoreError(f"{hide_password(self._url)}: {why}", hint=hint)
+
+
+def name_queue(worker: str) -> str:
+    return f"worker {worker}"
+
+
+def migrate_workflows(url: str) -> None:
+    """Make DBOS's own tables, or bring them to the version that is installed."""
+    from dbos import DBOS
+    from sqlalchemy import make_url
+
+    address = make_url(url).set(drivername="postgresql+psycopg")
+    DBOS.migrate(address.render_as_string(hide_password=False), schema=_SCHEMA)

@@ -1,0 +1,1 @@
+"""A fleet: queue runs, and drive them in workers."""

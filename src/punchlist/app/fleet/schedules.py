@@ -1,0 +1,59 @@
+"""Queue runs by the clock: a worker prepares the run of a schedule when it is due."""
+
+import re
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from punchlist.adapters.fleet.mirrors import Mirrors, find_head
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.app.fleet.enqueue import QueueOptions, enqueue_run, find_source
+from punchlist.app.fleet.worker_session import WorkerSession
+from punchlist.app.session import Session
+from punchlist.app.start.prepare import prepare_run
+from punchlist.app.start.request import Request
+from punchlist.errors import RepositoryError, UsageError
+from punchlist.model.patch.change import ScopeKind
+from punchlist.ports.fleet.queue import Priority
+from punchlist.ports.fleet.schedule import Schedule
+from punchlist.ports.state import SharedState
+
+_SECRET = re.compile(r"agent\.[^.]+\.env\b")
+
+
+async def make_schedule(session: Session, schedule: Schedule) -> Schedule:
+    """Return the schedule with the repository around the session. Raise UsageError."""
+    if secret := next((key for key in schedule.settings if _SECRET.match(key)), ""):
+        raise UsageError(
+            f"{secret}: variables of agents may be secrets, and are not stored with a schedule",
+            hint="set them in the settings of the workers",
+        )
+    checkout = session.required_checkout
+    names = await checkout.find_main_branch()
+    branch = schedule.branch or (names[-1].removeprefix("origin/") if names else "")
+    commit = await checkout.resolve_commit(f"refs/heads/{branch}") if branch else None
+    remote = await checkout.resolve_commit(f"refs/remotes/origin/{branch}") if branch else None
+    if commit is None and remote is None:
+        raise UsageError(f'there is no branch "{branch}"', hint="name one with --branch")
+    source = await find_source(session, remote or commit or "")
+    return replace(schedule, repository=session.repository, source=source, branch=branch)
+
+
+async def queue_scheduled(
+    schedule: Schedule, state: SharedState, home: Path, mirrors: Mirrors
+) -> str:
+    """Queue a run of the branch as it is now; return the run's id."""
+    head = await find_head(home, schedule.source, schedule.branch)
+    if not head:
+        raise RepositoryError(f"{schedule.source}: has no branch {schedule.branch}")
+    async with mirrors.open_mirror(schedule.source, (head,), at_head=True) as folder:
+        checkout = await Checkout.find(folder)
+        session = WorkerSession(home, checkout, state, schedule.repository, schedule.source)
+        session.flags = dict(schedule.settings)
+        request = Request(
+            kind=ScopeKind.ALL, workflow=schedule.workflow, allow_checks=schedule.allow_checks
+        )
+        ready = await prepare_run(session, request)
+        ready = replace(ready, change=replace(ready.change, branch=schedule.branch))
+        options = QueueOptions(label=schedule.label, priority=Priority.NIGHTLY)
+        return (await enqueue_run(session, ready, options)).entry.run

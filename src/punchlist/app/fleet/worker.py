@@ -1,0 +1,306 @@
+"""A worker of a fleet: takes queued runs and drives each with the engine, as `resume` does."""
+
+import asyncio
+import logging
+import os
+import secrets
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from punchlist._version import __version__
+from punchlist.adapters.fleet.mirrors import Mirrors
+from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.postgres.state import PostgresState
+from punchlist.adapters.store.lease import FileLease
+from punchlist.app.drive.background import STOPPED
+from punchlist.app.drive.drive import resume_run
+from punchlist.app.drive.run_cache import read_start
+from punchlist.app.fleet.health import Health
+from punchlist.app.fleet.schedules import queue_scheduled
+from punchlist.app.fleet.worker_session import WorkerSession
+from punchlist.errors import AlreadyRunning, PunchlistError, RunTaken, StoreError, UsageError
+from punchlist.model.ledger.events import Entry, Interrupted
+from punchlist.model.ledger.run import Run
+from punchlist.ports.fleet.queue import Job, JobState, Room, WorkerInfo
+from punchlist.ports.fleet.schedule import Schedule
+from punchlist.settings import FleetSettings, run_folder
+from punchlist.steps import Action
+
+_log = logging.getLogger("punchlist")
+_POLL = 0.3
+_SLOTS = 1000
+_UNSTARTED = 60
+"""Seconds in which DBOS must have started a run that was put into this worker's queue."""
+_LONGEST = 60
+"""Seconds that a run which broke off waits at most before it is tried again."""
+
+
+class WorkerOptions(Struct, frozen=True, kw_only=True):
+    """`drain`: seconds that runs may take to end when the worker is asked to stop; what has not
+    ended is given back.
+    """
+
+    labels: tuple[str, ...] = ()
+    width: int = 2
+    drain: float = 20
+    flags: Mapping[str, str] = {}
+    fleet: FleetSettings = FleetSettings()
+
+
+class _StopWatcher:
+    """Notes why the run was interrupted last."""
+
+    reason = ""
+
+    def handle_start(self, place: str, action: Action) -> None: ...
+
+    def handle_event(self, entry: Entry, run: Run) -> None:
+        if isinstance(entry.event, Interrupted):
+            self.reason = entry.event.reason
+
+    def handle_output(self, label: str, piece: str) -> None: ...
+
+
+class _Taken(Struct):
+    job: Job
+    at: float
+    task: "asyncio.Task[str] | None" = None
+
+
+class Worker:
+    """Drives at most `width` runs at once. `home` is this worker's own."""
+
+    def __init__(
+        self,
+        state: PostgresState,
+        home: Path,
+        options: WorkerOptions,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
+        self._state = state
+        self._queue = state.queue
+        self._home = home
+        self._options = options
+        self._say = say
+        self._mirrors = Mirrors(home, options.fleet.mirrors)
+        self._taken: dict[str, _Taken] = {}
+        self._draining = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._answered = time.monotonic()
+
+    def drain(self) -> None:
+        """Take no more runs; `work` returns when those at hand have ended or were given back."""
+        self._draining.set()
+
+    @property
+    def health(self) -> Health:
+        draining = self._draining.is_set()
+        away = time.monotonic() - self._answered > self._options.fleet.lease
+        return Health(
+            worker=self.id,
+            ready=not draining and not away,
+            draining=draining,
+            runs=tuple(self._taken),
+            width=self._options.width,
+        )
+
+    async def work(self) -> None:
+        """Take and drive runs until `drain` is called."""
+        loop = asyncio.get_running_loop()
+        info = WorkerInfo(
+            id=self.id,
+            machine=socket.gethostname(),
+            pid=os.getpid(),
+            labels=self._options.labels,
+            width=self._options.width,
+            version=__version__,
+        )
+
+        def drive(run: str) -> str:
+            return asyncio.run_coroutine_threadsafe(self._drive(run), loop).result()
+
+        def tick(schedule: Schedule) -> str:
+            return asyncio.run_coroutine_threadsafe(self._queue_scheduled(schedule), loop).result()
+
+        await asyncio.to_thread(self._state.workers.register, info)
+        await asyncio.to_thread(self._queue.workflows.listen, self.id, drive, tick)
+        reaping = asyncio.create_task(self._reap())
+        try:
+            while not self._draining.is_set():
+                await self._take_runs()
+                await _wait(self._draining, _POLL)
+            await asyncio.to_thread(self._state.workers.set_draining, self.id)
+            await self._finish_runs()
+        finally:
+            reaping.cancel()
+            await asyncio.to_thread(self._leave)
+
+    async def _queue_scheduled(self, schedule: Schedule) -> str:
+        """Queue the run of a schedule; return its id, or '' if it could not be prepared."""
+        try:
+            run = await queue_scheduled(schedule, self._state, self._home, self._mirrors)
+        except PunchlistError as error:
+            self._say(f"schedule {schedule.name} queued nothing: {error}")
+            return ""
+        self._say(f"schedule {schedule.name} queued run {run}")
+        return run
+
+    def _leave(self) -> None:
+        self._queue.workflows.stop_listening()
+        self._queue.workflows.forget_worker(self.id)
+        self._state.workers.remove(self.id)
+
+    async def _take_runs(self) -> None:
+        fleet, options = self._options.fleet, self._options
+        room = Room(repository=fleet.per_repository, agent=fleet.per_agent)
+        try:
+            while len(self._taken) < options.width and not self._draining.is_set():
+                job = await asyncio.to_thread(self._queue.take, self.id, options.labels, room)
+                if job is None:
+                    break
+                self._taken[job.run] = _Taken(job, time.monotonic())
+                await self._start(job)
+            await self._drop_unstarted()
+            self._answered = time.monotonic()
+        except StoreError as error:
+            _log.warning("the queue cannot be reached: %s", error)
+
+    async def _start(self, job: Job) -> None:
+        try:
+            await asyncio.to_thread(self._queue.workflows.start, job.run, self.id)
+        except Exception as error:  # noqa: BLE001 - of whatever kind: another worker may have it
+            await self._give_back(job, f"DBOS did not start it: {error}", died=True)
+
+    async def _drop_unstarted(self) -> None:
+        for each in list(self._taken.values()):
+            if each.task is None and time.monotonic() - each.at > _UNSTARTED:
+                await self._give_back(each.job, "DBOS did not start it", died=True)
+
+    async def _reap(self) -> None:
+        """Take back, again and again, the runs of workers that died."""
+        while True:
+            try:
+                reaped = await asyncio.to_thread(self._queue.reap)
+                for run in reaped.queued:
+                    self._say(f"run {run} lost its worker, and is queued again")
+                for run in reaped.stuck:
+                    self._say(f"run {run} is stuck: its workers died too often")
+                for worker in await asyncio.to_thread(self._state.workers.forget_dead):
+                    await asyncio.to_thread(self._queue.workflows.forget_worker, worker)
+            except StoreError as error:
+                _log.warning("dead workers cannot be looked for: %s", error)
+            await asyncio.sleep(min(1, self._options.fleet.lease / 5))
+
+    async def _finish_runs(self) -> None:
+        """Wait for the runs at hand, for as long as may be; then stop them and give them back."""
+        await self._wait_idle(self._options.drain)
+        while self._taken:
+            for each in list(self._taken.values()):
+                if each.task is None:
+                    await self._give_back(each.job)
+                elif not each.task.cancelling():
+                    each.task.cancel(STOPPED)
+            await self._wait_idle(0.1)
+
+    async def _wait_idle(self, seconds: float) -> None:
+        self._idle.clear()
+        if self._taken:
+            await _wait(self._idle, seconds)
+
+    def _drop(self, run: str) -> None:
+        self._taken.pop(run, None)
+        if not self._taken:
+            self._idle.set()
+
+    async def _drive(self, run: str) -> str:
+        """Drive a run that this worker took; return what became of it."""
+        taken = self._taken.get(run)
+        if taken is None:
+            return "not taken"
+        taken.task = asyncio.create_task(self._drive_taken(taken.job))
+        return await taken.task
+
+    async def _drive_taken(self, job: Job) -> str:
+        watcher = _StopWatcher()
+        self._say(f"run {job.run} begins")
+        try:
+            run = await self._resume(job, watcher)
+        except AlreadyRunning as error:
+            return await self._give_back(job, str(error), delay=self._options.fleet.lease / 3)
+        except RunTaken:
+            self._drop(job.run)
+            self._say(f"run {job.run} was taken over")
+            return "taken over"
+        except asyncio.CancelledError:
+            return await self._give_back(job)
+        except Exception as error:  # noqa: BLE001 - of whatever kind: it is tried elsewhere
+            _log.exception("run %s broke off", job.run)
+            return await self._give_back(job, str(error), died=True)
+        return await self._settle(job, run, watcher.reason)
+
+    async def _resume(self, job: Job, watcher: _StopWatcher) -> Run:
+        started = read_start(self._state.store, job.run)
+        if started is None:
+            raise UsageError(f"run {job.run} has no first event", hint="punchlist audit")
+        change = started.change
+        async with self._mirrors.open_mirror(job.source, (change.base, change.head)) as folder:
+            checkout = await Checkout.find(folder)
+            session = WorkerSession(self._home, checkout, self._state, job.repository, job.source)
+            session.flags = dict(self._options.flags)
+            return await resume_run(session, job.run, watcher)
+
+    async def _settle(self, job: Job, run: Run, reason: str) -> str:
+        if not run.ended and not run.waits and reason == STOPPED:
+            return await self._give_back(job)
+        state = JobState.STOPPED
+        if run.ended or run.waits:
+            state = JobState.ENDED if run.ended else JobState.WAITING
+        if run.ended:  # its artifacts are elsewhere, for all machines
+            folder = run_folder(self._home, run.id)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        note = "" if run.ended else reason
+        await asyncio.to_thread(self._queue.finish, job.run, self.id, state, note)
+        self._drop(job.run)
+        self._say(f"run {job.run} {state.value}{f': {run.ended}' if run.ended else ''}")
+        return state.value
+
+    async def _give_back(
+        self, job: Job, note: str = "", *, died: bool = False, delay: float = 0
+    ) -> str:
+        wait = delay or (min(_LONGEST, 2.0**job.deaths) if died else 0)
+        await asyncio.to_thread(
+            lambda: self._queue.give_back(job.run, self.id, note, died=died, delay=wait)
+        )
+        self._drop(job.run)
+        self._say(f"run {job.run} was given back{f': {note}' if note else ''}")
+        return "given back"
+
+
+@contextmanager
+def own_home(home: Path) -> Iterator[Path]:
+    """Lend a folder below the home that no other worker of this machine has."""
+    for number in range(1, _SLOTS):
+        folder = home / "workers" / str(number)
+        try:
+            lease = FileLease.acquire_path(folder / "lock", f"of worker {number}")
+        except AlreadyRunning:
+            continue
+        with lease:
+            yield folder
+        return
+    raise UsageError(f"{home}: {_SLOTS} workers run here already", hint="set PUNCHLIST_HOME")
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        pass

@@ -1,0 +1,36 @@
+"""The port to what a fleet queues by the clock."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class Schedule(Struct, frozen=True, kw_only=True):
+    """A run of all of a branch, queued whenever the cron expression says; the time zone '' is UTC.
+
+    `settings` are those of the run, by name; `allow_checks` is what its user said about checks.
+    """
+
+    name: str
+    cron: str
+    timezone: str = ""
+    repository: str
+    source: str
+    branch: str
+    label: str = ""
+    workflow: str = ""
+    settings: dict[str, str] = {}
+    allow_checks: bool | None = None
+
+
+class Schedules(Protocol):
+    def add(self, schedule: Schedule) -> None:
+        """Add a schedule. Raise UsageError if its name is taken, or its time cannot be read."""
+        ...
+
+    def remove(self, name: str) -> bool:
+        """Return whether there was one."""
+        ...
+
+    def list_all(self) -> Sequence[Schedule]: ...
