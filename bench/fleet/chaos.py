@@ -23,12 +23,13 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 TESTS = HERE.parents[1] / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "adapters/trackers")]
+sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(TESTS / "adapters/trackers"))
 
 import psycopg
-from fleet_world import EDIT, FINDING, WORKFLOW, WorkerProcess
 from github_standin import TOKEN, Github, Standin
 
+from fleet_world import EDIT, FINDING, WORKFLOW, WorkerProcess
 from postgres_server import start_server
 from punchlist.adapters.postgres.state import PostgresState
 from punchlist.app.stores import upgrade_store

@@ -10,12 +10,12 @@ from punchlist.adapters.postgres.leases import PostgresLeases, PostgresStops
 from punchlist.adapters.postgres.ledger import PostgresStore
 from punchlist.adapters.postgres.migrations import check_version
 from punchlist.adapters.postgres.notices import PostgresNotices
+from punchlist.adapters.postgres.queue import PostgresQueue
 from punchlist.adapters.postgres.records import (
     PostgresAllowances,
     PostgresKeys,
     PostgresRepositories,
 )
-from punchlist.adapters.postgres.queue import PostgresQueue
 from punchlist.adapters.postgres.schedules import DbosSchedules
 from punchlist.adapters.postgres.workers import PostgresWorkers
 from punchlist.adapters.store.artifacts import FolderArtifacts
