@@ -21,10 +21,8 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-HERE = Path(__file__).parent
-TESTS = HERE.parents[1] / "tests"
-sys.path.insert(0, str(TESTS))
-sys.path.insert(0, str(TESTS / "adapters/trackers"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests/adapters/trackers"))
 
 import psycopg
 from github_standin import TOKEN, Github, Standin
@@ -36,6 +34,7 @@ from punchlist.app.stores import upgrade_store
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.hash_chain import verify_lines
 
+HERE = Path(__file__).parent
 POINTS = {
     "reviewed": "answer", "attempted": "patch", "committed": "commit", "published": "push", "filed": "issue",
 }  # fmt: skip
