@@ -46,9 +46,11 @@ def parse_comment(body: str) -> dict[str, str]:
     severity = severity or next(badges, "")
     if not title and not suggestions:
         return {}
+    rest = "\n".join(line for line in lines[1:] if not _parse_badge(line)).strip()
+    first = lines[0] if lines and _MARKUP.sub("", lines[0]) != _MARKUP.sub("", title) else ""
     fields = {
         "title": title or "A change is suggested",
-        "description": said,
+        "description": "\n\n".join(filter(None, (first, rest))),
         "severity": severity if parse_severity(severity)[1] else "",
         "suggestion": "\n\n".join(suggestions),
     }

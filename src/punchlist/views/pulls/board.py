@@ -121,13 +121,14 @@ class Board(Struct, frozen=True, kw_only=True):
 def make_board(picture: Picture) -> Board:
     answered = dict(_find_threads(picture))
     threads = tuple(_make_threads(picture, {item for items in answered.values() for item in items}))
-    shown = frozenset(each.key for each in threads if each.create)
     links = dict(_find_links(picture))
     replies = (*_make_replies(picture, answered), *_make_answers(picture, answered))
-    summary = text.render_summary(_make_page(picture, shown, links))
+    # Without links to threads the check is the same before and after they are posted.
+    plain = text.render_summary(_make_page(picture, {}))
+    summary = text.render_summary(_make_page(picture, links))
     return Board(
         summary=add_mark(summary, MarkKind.SUMMARY),
-        check=_make_check(picture, summary),
+        check=_make_check(picture, plain),
         threads=threads,
         replies=replies,
     )
@@ -304,16 +305,11 @@ def _make_answers(picture: Picture, answered: Mapping[Thread, list[int]]) -> Ite
             )
 
 
-def _make_page(
-    picture: Picture, shown: frozenset[str], links: Mapping[str, str]
-) -> text.SummaryPage:
+def _make_page(picture: Picture, links: Mapping[str, str]) -> text.SummaryPage:
     items = _shown_items(picture)
     rows = tuple(
         text.SummaryRow(
-            item=item,
-            link=links.get(picture.key_of(item), ""),
-            told=picture.key_of(item) in shown or picture.key_of(item) in links,
-            landed=picture.has_fix(item),
+            item=item, link=links.get(picture.key_of(item), ""), landed=picture.has_fix(item)
         )
         for item in items
     )

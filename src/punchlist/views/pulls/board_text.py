@@ -42,8 +42,6 @@ class ItemTelling(Struct, frozen=True, kw_only=True):
 class SummaryRow(Struct, frozen=True, kw_only=True):
     item: Item
     link: str = ""
-    told: bool = False
-    """Whether it has a thread."""
     landed: bool = False
 
 
