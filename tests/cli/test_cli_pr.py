@@ -359,6 +359,24 @@ def test_only_people_who_may_write_apply_fixes_and_each_order_is_done_once(shop,
     assert "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
 
 
+def test_with_a_token_of_their_own_a_person_is_heard_and_obeyed(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(2)})
+    state = shop.state
+    state.viewer = "ann"
+    mine = state.add_thread("a.py", 1, "`json` is imported but unused", "ann")
+    pr()
+    assert len(mine["comments"]) == 2
+    assert len(state.threads) == 2
+    state.comments.append(state.add_comment("/punchlist apply", "ann"))
+    pr(pr__resolve="all")
+    assert mine["resolved"] == "ann"
+    before = list(state.writes)
+    pr(pr__resolve="all")
+    assert state.writes == before
+    assert "dismissed" not in {item["status"] for item in pr.punchlist.json("show", "last")}
+    assert "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
+
+
 def test_an_item_is_explained_once_in_its_thread(shop, pr):
     shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
     pr()

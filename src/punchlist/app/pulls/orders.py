@@ -66,7 +66,8 @@ def find_dismissed(
                 yield item, Dismissal(order.by, order.words, "")
     for thread in conversation.threads:
         by = thread.resolved_by
-        if thread.resolved and by in conversation.writers and _is_answered(thread):
+        person = by in conversation.writers and by != conversation.viewer
+        if thread.resolved and person and _is_answered(thread):
             for item in _items_of(thread, run, keys):
                 if item.status is not Status.DISMISSED:
                     yield item, Dismissal(by, _RESOLVED, "")

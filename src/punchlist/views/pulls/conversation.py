@@ -42,7 +42,7 @@ class PullRequest(Struct, frozen=True, kw_only=True):
 
 
 class Comment(Struct, frozen=True, kw_only=True):
-    """`own`: the token's user wrote it. `bot`: a program did."""
+    """`own`: punchlist wrote it, with this token. `bot`: a program did."""
 
     id: str
     author: str

@@ -5,6 +5,7 @@ from punchlist.adapters.forges.github.api import Alert, CheckNote, PullsApi
 from punchlist.adapters.forges.github.checks import CHECK
 from punchlist.adapters.trackers.github.rest import RequestRefused
 from punchlist.views.pulls.conversation import Comment, Conversation, PullRequest, Report, Thread
+from punchlist.views.pulls.marks import read_mark
 from punchlist.views.pulls.orders import find_orders
 
 _GHOST = "ghost"
@@ -92,7 +93,7 @@ class ConversationReader:
     async def _find_writers(self, said: Conversation) -> frozenset[str]:
         names = {order.by for order in find_orders(said) if not order.bot}
         names |= {thread.resolved_by for thread in said.threads if thread.resolved}
-        names -= {"", _GHOST, said.viewer}
+        names -= {"", _GHOST}
         return frozenset([name for name in sorted(names) if await self._api.may_write(name)])
 
 
@@ -106,7 +107,8 @@ def _make_comment(node: gql.CommentNode) -> Comment:
         id=str(node.full_database_id or ""),
         author=node.author.login if node.author else _GHOST,
         bot=node.author is not None and node.author.kind == _BOT,
-        own=node.viewer_did_author,
+        # A person may use a token of their own: what they write themselves has no mark.
+        own=node.viewer_did_author and read_mark(node.body) is not None,
         body=node.body,
         url=node.url,
         demands=node.state == "CHANGES_REQUESTED",
