@@ -20,6 +20,7 @@ from punchlist.model.checks.protected import CONFIGURATION, Protected
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.selection import Selection
 from punchlist.model.item.batch import SUBJECT_FIELDS, CommitGrouping
+from punchlist.views.pulls.conversation import ResolveRule
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
@@ -76,6 +77,21 @@ class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """The environment variable that holds the token; where it is empty, `gh auth token` is asked.
     """
     labels: tuple[str, ...] = ("tech-debt",)
+
+
+class PullSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """What `punchlist pr` does on a pull request. Repository, address and token are those of
+    `track`.
+    """
+
+    resolve: ResolveRule = ResolveRule.OWN
+    """Whose threads are resolved once the fix is in the pull request and proven: punchlist's `own`,
+    those of `bots` as well, or `all`. Threads of others always get a reply.
+    """
+    comments: Annotated[int, Meta(ge=0, le=100)] = 20
+    """How many open threads of its own it has at most; the rest is in the summary."""
+    pause: Annotated[float, Meta(ge=0)] = 1
+    """Seconds between two requests that change something; GitHub asks for one."""
 
 
 class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -185,6 +201,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     protect: ProtectSettings = ProtectSettings()
     setup: SetupSettings = SetupSettings()
     track: TrackSettings = TrackSettings()
+    pr: PullSettings = PullSettings()
     keep: KeepSettings = KeepSettings()
     store: str = ""
     """Where ledger and leases are: `postgresql://USER@HOST/NAME` for a fleet (needs the extra

@@ -161,13 +161,18 @@ checks_options = combine_options(
         help="Run no checks; fixes are then unverified.",
     ),
 )
+max_time_option = click.option(
+    "--max-time", metavar="TIME", default="", help="Stop fixing after so long: 90, 90s, 15m, 2h."
+)
+pull_run_options = combine_options(
+    max_time_option,
+    flag("--force", help="Start a new run, also where nothing has changed."),
+    set_option,
+    json_option,
+    flag("-q", "--quiet", help="No progress; only what came of it."),
+)
 run_options = combine_options(
-    click.option(
-        "--max-time",
-        metavar="TIME",
-        default="",
-        help="Stop fixing after so long: 90, 90s, 15m, 2h.",
-    ),
+    max_time_option,
     flag("--force", help="Start even if the same request is under way."),
     flag("--dry-run", help="Say what would be done; start nothing, write nothing."),
     flag("-v", "--verbose", help="With --dry-run: the options of every step as well."),

@@ -14,6 +14,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "run": "Review, fix, prove, file: the whole loop.",
         "review": "Review and list; fix nothing.",
         "fix": "The loop, over findings that are already there.",
+        "pr": "Answer every finding on a pull request, there.",
         "resume": "Go on with a run that was stopped or killed.",
         "stop": "Stop a run that is under way; it can be resumed.",
         "answer": "Answer the question a run waits with, and go on.",

@@ -307,3 +307,12 @@ def test_time_grows_near_linearly_where_all_are_in_one_place_and_where_none_has_
     assert large < max(small, 0.02) * 8 * 4, (
         "eight times as many took more than four times eight times as long"
     )
+
+
+def test_a_claim_that_repeats_what_a_tool_says_of_the_line_is_the_same_item():
+    tool = finding(title="f-string without any placeholders", rule="F541", source="ruff", line=4)
+    said = finding(title=tool.title, rule="", source="bot", line=4, detail="Drop the prefix. " * 40)
+    assert sizes([tool, said]) == [2]
+    assert sizes([tool, finding(title=tool.title, rule="", source="bot", line=9)]) == [1, 1]
+    twin = finding(title=tool.title, rule="F541", source="ruff", line=4, column=30)
+    assert len(sizes([tool, twin, said])) == 3, "it may be about either"

@@ -110,6 +110,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         story=make_story(request.story, request.title),
         configurations=code,
         gate=gate,
+        pull=request.pull,
     )
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)

@@ -49,6 +49,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """The id of the story that the review is about, in the user's own tracker."""
     title: str = ""
     """The story's title."""
+    pull: str = ""
+    """The address of the pull request that it is about."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -90,6 +92,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     gate: ReviewGate = ReviewGate()
     run_id: str = ""
     """The id that the run must get; '' for any."""
+    pull: str = ""
 
     @property
     def locked_code(self) -> tuple[ToolConfiguration, ...]:
@@ -131,6 +134,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             new_against=self.gate.new_against,
             baseline=self.gate.baseline,
             gone=self.gate.gone,
+            pull=self.pull,
         )
 
     def fingerprint(self, repository: str) -> str:

@@ -35,6 +35,31 @@ def join_equal(findings: Sequence[Finding], leads: Iterable[int], found: Cluster
             _join_places(findings, indexes, found)
 
 
+def join_quoted(findings: Sequence[Finding], leads: Iterable[int], found: Clusters) -> None:
+    """Join claims with the title of a rule's finding on the same lines: people and bots repeat what
+    a tool says. If it can be one of several findings, it stays apart.
+    """
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for index in leads:
+        if findings[index].spot.line is not None:
+            alike[findings[index].spot.path, _title_words(findings[index])].append(index)
+    for indexes in alike.values():
+        ruled = [index for index in indexes if findings[index].rule]
+        for index in indexes if ruled else ():
+            first, last = findings[index].spot.line_range
+            there = [each for each in ruled if _touches(findings[each], first, last)]
+            if findings[index].rule or len(there) != 1:
+                continue
+            one, two = sorted((found.find(index), found.find(there[0])))
+            if one != two and findings[there[0]].source != findings[index].source:
+                found.join(one, two)
+
+
+def _touches(finding: Finding, first: int, last: int) -> bool:
+    start, end = finding.spot.line_range
+    return start <= last and first <= end
+
+
 def _join_places(findings: Sequence[Finding], indexes: list[int], found: Clusters) -> None:
     for apart in (0, _LINES_APART):
         placed = sorted(

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import combinations
 
-from punchlist.model.dedup.prose_claims import join_equal, join_similar
+from punchlist.model.dedup.prose_claims import join_equal, join_quoted, join_similar
 from punchlist.model.dedup.rule_equivalence import rule_kind
 from punchlist.model.dedup.union_find import Clusters
 from punchlist.model.dedup.vocabulary import extract_names, last_parts
@@ -22,6 +22,7 @@ def find_clusters(findings: Sequence[Finding]) -> list[list[int]]:
         left = len(leads)
         _join_rules(findings, leads, found)
         join_equal(findings, found.leads(), found)
+        join_quoted(findings, found.leads(), found)
         join_similar(findings, found)
     return found.sets()
 

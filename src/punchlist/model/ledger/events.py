@@ -105,6 +105,8 @@ class Started(Event, frozen=True, kw_only=True):
     """Paths in it that the commit under review does not have: their code may have moved."""
     seeks_checks: bool = True
     """Whether the project's checks were looked for. A workflow that runs none does not look."""
+    pull: str = ""
+    """The address of the pull request that the run is about, if it is about one."""
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
@@ -407,6 +409,25 @@ class Dismissed(Event, frozen=True, kw_only=True):
     revoked: bool = False
 
 
+class Ordered(Event, frozen=True, kw_only=True):
+    """A comment on the pull request gave an order; `refused` says why it was not obeyed."""
+
+    by: str
+    order: str
+    comment: str
+    thread: str = ""
+    refused: str = ""
+
+
+class Shown(Event, frozen=True, kw_only=True):
+    """The pull request was made to show the run as it stood at the commit `head`."""
+
+    pull: str
+    head: str
+    updates: int
+    notes: tuple[str, ...] = ()
+
+
 class Failed(Event, frozen=True, kw_only=True):
     """An action could not be done; the step decides what that means."""
 
@@ -524,7 +545,7 @@ WorkEvent = (
 """What is done about findings."""
 ControlEvent = (
     Started | Failed | Begun | StepDone | RoundEnded | Asked | Answered | Halted | Returned
-    | Interrupted | Resumed | Ended | Dismissed
+    | Interrupted | Resumed | Ended | Dismissed | Ordered | Shown
 )  # fmt: skip
 """How the run goes on."""
 ChildEvent = ConnectionRefused | Contained

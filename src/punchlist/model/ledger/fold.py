@@ -135,7 +135,7 @@ def _apply_control(run: Run, entry: ev.Entry, event: ev.ControlEvent) -> Run:  #
             return replace(run, interrupted=False)
         case ev.Ended():
             return replace(run, ended=event.outcome)
-        case ev.Dismissed() | ev.Returned() | ev.Begun():
+        case ev.Dismissed() | ev.Returned() | ev.Begun() | ev.Ordered() | ev.Shown():
             return run
         case _:
             assert_never(event)

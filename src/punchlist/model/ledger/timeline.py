@@ -211,6 +211,17 @@ def _describe_dismissal(event: ev.Dismissed) -> _Line:
     return _Line(f"{what} by {event.by}", why=event.why)
 
 
+def _describe_order(event: ev.Ordered) -> _Line:
+    tone = Tone.BAD if event.refused else Tone.PLAIN
+    what = "was not obeyed" if event.refused else "obeyed"
+    return _Line(f"{event.by} on the pull request: {event.order}: {what}", tone, event.refused)
+
+
+def _describe_showing(event: ev.Shown) -> _Line:
+    updates = pluralize(event.updates, "update")
+    return _Line(f"{event.pull} shows the run, {updates}", why="; ".join(event.notes))
+
+
 def _describe_filing(event: ev.Filed) -> _Line:
     unfiled = len(event.failed) + len(event.owed)
     failed = f", {unfiled:,} could not be" if unfiled else ""
@@ -264,6 +275,8 @@ _LINES: dict[type[ev.Event], tuple[str, Callable[[Any], _Line]]] = {
     ev.Surveyed: ("survey", _describe_survey),
     ev.Kept: ("keep", _describe_copy),
     ev.Dismissed: ("dismiss", _describe_dismissal),
+    ev.Ordered: ("order", _describe_order),
+    ev.Shown: ("show", _describe_showing),
     ev.Failed: ("trouble", lambda event: _Line("an action failed", Tone.BAD, event.reason)),
     ev.RoundEnded: ("round", _describe_round),
     ev.Asked: ("question", lambda event: _Line("a person is asked", why=event.question)),

@@ -74,6 +74,8 @@ class ApiCall(Struct, frozen=True, kw_only=True):
     json: dict[str, Any] | None = None
     once: bool = False
     follow: bool = True
+    reads: bool = False
+    """A POST that changes nothing, such as a query."""
 
 
 class ApiPage(Struct, Generic[T], frozen=True):
@@ -197,7 +199,7 @@ class RestClient:
         return url
 
     async def _send_request(self, call: ApiCall, url: httpx.URL) -> httpx.Response:
-        if call.method != "GET":
+        if call.method != "GET" and not call.reads:
             await self._pace_writes()
         # The URL of a redirect or of the next page has its parameters already.
         params = call.params if not url.query else None
@@ -244,7 +246,7 @@ def _is_loopback(host: str) -> bool:
 def _parse_page(response: httpx.Response, kind: type[T]) -> ApiPage[T]:
     following = _NEXT.search(response.headers.get("link", ""))
     try:
-        value = msgspec.json.decode(response.content, type=kind)
+        value = msgspec.json.decode(response.content or b"null", type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         why = f"{response.url.host} gave an answer that cannot be read: {error}"
         raise ResponseLost(why) from error

@@ -1,0 +1,100 @@
+"""Pull requests on GitHub."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from msgspec import Struct
+
+from punchlist.adapters.forges.github.api import PullsApi
+from punchlist.adapters.forges.github.checks import CheckWriter
+from punchlist.adapters.forges.github.reader import ConversationReader
+from punchlist.adapters.forges.github.writer import BoardWriter
+from punchlist.adapters.git.command import Git
+from punchlist.adapters.trackers.github.remote import (
+    parse_name,
+    parse_remote,
+    read_origin,
+    web_host,
+)
+from punchlist.adapters.trackers.github.rest import RequestRefused, RestClient, check_api_url
+from punchlist.adapters.trackers.github.retry import Pacing, Unavailable
+from punchlist.ports.forge.forge import ShownBoard
+from punchlist.views.pulls.board import Board, CheckResult
+from punchlist.views.pulls.conversation import Conversation, PullRequest
+
+
+class GithubPlace(Struct, frozen=True, kw_only=True):
+    """Where the pull requests are. An empty `repository` means that of the remote `origin`."""
+
+    token: Callable[[str], Awaitable[str]]
+    git: Git
+    repository: str = ""
+    api: str = "https://api.github.com"
+
+
+class GithubForge:
+    """Pull requests of one repository."""
+
+    name = "github"
+
+    def __init__(self, place: GithubPlace, pacing: Pacing | None = None) -> None:
+        self._place = place
+        self._pacing = pacing or Pacing()
+        self._posted: dict[int, set[str]] = {}
+
+    async def find_pull(self, branch: str) -> int | None:
+        async with self._open_api() as (api, _):
+            found = await api.find_pulls(branch)
+            return found[0].number if found else None
+
+    async def change(self, number: int) -> PullRequest:
+        async with self._open_api() as (api, _):
+            try:
+                pull = await api.read_pull(number)
+            except RequestRefused as refused:
+                why = f"{api.repository} pull request {number}: {refused}"
+                hint = "does it exist, and may the token see it?"
+                raise Unavailable(why, hint=hint) from refused
+            theirs = pull.head.repo.full_name if pull.head.repo else ""
+            return PullRequest(
+                number=pull.number,
+                repository=api.repository,
+                url=pull.html_url,
+                base=pull.base.sha,
+                head=pull.head.sha,
+                base_name=pull.base.ref,
+                head_name=pull.head.ref,
+                ref=f"refs/pull/{pull.number}/head",
+                title=pull.title,
+                author=pull.user.login if pull.user else "",
+                fork=theirs.casefold() != api.repository.casefold(),
+                open=pull.state == "open",
+            )
+
+    async def heard(self, pull: PullRequest) -> Conversation:
+        async with self._open_api() as (api, _):
+            return await ConversationReader(api).read_all(pull)
+
+    async def show(self, pull: PullRequest, board: Board) -> ShownBoard:
+        async with self._open_api() as (api, rest):
+            posted = self._posted.setdefault(pull.number, set())
+            shown = await BoardWriter(api, rest.patience, pull, posted).show(board)
+            notes = await CheckWriter(api, rest.patience).conclude(board.check)
+            return ShownBoard(
+                updates=shown.updates, unplaced=shown.unplaced, notes=(*shown.notes, *notes)
+            )
+
+    async def conclude(self, pull: PullRequest, check: CheckResult) -> tuple[str, ...]:
+        async with self._open_api() as (api, rest):
+            return await CheckWriter(api, rest.patience).conclude(check)
+
+    @asynccontextmanager
+    async def _open_api(self) -> AsyncIterator[tuple[PullsApi, RestClient]]:
+        place = self._place
+        host = web_host(check_api_url(place.api))
+        if place.repository:
+            repository = parse_name(place.repository)
+        else:
+            repository = parse_remote(await read_origin(place.git), host)
+        async with RestClient(place.api, await place.token(host), self._pacing) as rest:
+            yield PullsApi(rest, repository), rest

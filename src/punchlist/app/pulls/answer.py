@@ -1,0 +1,302 @@
+"""Answer a pull request: decide which run it needs, and make it show what came of it."""
+
+import dataclasses
+import time
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.git.pull_commits import (
+    FixFinder,
+    fetch_pull,
+    push_fixes,
+    read_fixes,
+    read_pull_diff,
+)
+from punchlist.adapters.git.workshop import Workshop
+from punchlist.app.after.dismissals import load_dismissals
+from punchlist.app.pulls.connect import find_number, open_forge, parse_pull_name
+from punchlist.app.pulls.findings import gather_entries, list_ids, write_findings
+from punchlist.app.pulls.history import (
+    PullHistory,
+    find_gone,
+    find_settled,
+    follow_keys,
+    load_history,
+)
+from punchlist.app.pulls.orders import (
+    JudgedOrder,
+    carry_dismissals,
+    dismiss_found,
+    find_dismissed,
+    judge_orders,
+    record_orders,
+    select_orders,
+)
+from punchlist.app.session import Session
+from punchlist.app.start.request import Request
+from punchlist.errors import UsageError
+from punchlist.model.item.item import Status
+from punchlist.model.ledger.events import Ordered, Shown
+from punchlist.model.ledger.run import Run
+from punchlist.model.patch.change import ScopeKind
+from punchlist.ports.forge.forge import Forge, ShownBoard
+from punchlist.settings import PullSettings
+from punchlist.views.pulls.board import Picture, Settled, make_board, make_failed_check
+from punchlist.views.pulls.conversation import Conversation, PullRequest
+from punchlist.views.pulls.diff_table import parse_table
+from punchlist.views.pulls.difference import plan_updates
+from punchlist.views.pulls.orders import Order, OrderVerb
+from punchlist.views.pulls.suggestion import Suggestion, make_suggestion
+
+_FORK = "the fixes were not pushed: the branch is in a fork, whose author can apply the suggestions"
+_MOVED = "the pull request has moved on to another commit; nothing was posted"
+
+
+class PullPlan(Struct, frozen=True):
+    """What the pull request needs: a run that is there, one to resume, or a new one."""
+
+    run: Run | None = None
+    resume: str = ""
+    request: Request | None = None
+
+
+class PullResult(Struct, frozen=True, kw_only=True):
+    """What was done on the pull request, or, in a dry run, what would be."""
+
+    pull: str
+    head: str
+    run: str
+    updates: tuple[str, ...] = ()
+    pushed: str = ""
+    orders: tuple[Ordered, ...] = ()
+    notes: tuple[str, ...] = ()
+    board: tuple[str, ...] = ()
+    """In a dry run: the texts that would be posted."""
+
+
+class PullAnswer:
+    """One pull request while it is answered; `open` makes it."""
+
+    def __init__(
+        self,
+        session: Session,
+        forge: Forge,
+        pull: PullRequest,
+        conversation: Conversation,
+        *,
+        dry: bool,
+    ) -> None:
+        self._session = session
+        self._forge = forge
+        self.pull = pull
+        self._conversation = conversation
+        self._dry = dry
+        self._settings: PullSettings = session.settings().settings.pr
+        history = load_history(session, pull.url)
+        self._judged = judge_orders(conversation, history.orders)
+
+    @classmethod
+    async def open(cls, session: Session, name: str, *, dry: bool = False) -> "PullAnswer":
+        """Read the pull request and fetch its commits. From now on the session is about its head,
+        not about what is checked out.
+        """
+        repository, number = parse_pull_name(name)
+        checkout = session.required_checkout
+        forge = open_forge(session.settings().settings, checkout.user_git, repository)
+        if number is None:
+            number = await find_number(session, forge)
+        pull = await forge.change(number)
+        if not pull.open:
+            raise UsageError(f"{pull.url} is closed", hint="reopen it, or name another one")
+        await fetch_pull(checkout.user_git, pull)
+        session.checkout = dataclasses.replace(checkout, head=pull.head)
+        return cls(session, forge, pull, await forge.heard(pull), dry=dry)
+
+    async def plan(self, request: Request) -> PullPlan:
+        """Obey what people said, and decide which run is needed: the same one as before as long as
+        neither the commits nor what is said have changed.
+        """
+        session, pull = self._session, self.pull
+        history = load_history(session, pull.url)
+        keys = follow_keys(history.runs)
+        if history.last is not None and not self._dry:
+            self._dismiss(history.last, keys[history.last.id])
+            history = load_history(session, pull.url)
+        workshop = await session.workshop()
+        entries = gather_entries(self._conversation, await self._find_settled(history, workshop))
+        last = history.last
+        again = request.force or bool(self._select(OrderVerb.AGAIN, OrderVerb.FIX))
+        if last is not None and not last.ended and last.started.change.head == pull.head:
+            return PullPlan(resume=last.id)
+        if last is not None and not again and await self._is_current(last, workshop):
+            said = {finding.label for item in last.items.values() for finding in item.findings}
+            if list_ids(entries) <= said and request.workflow in ("", last.started.workflow_name):
+                return PullPlan(run=last)
+        files = write_findings(session.home, entries, self._conversation)
+        words = [order.words for order in self._select(OrderVerb.FIX) if order.words]
+        return PullPlan(
+            request=replace(
+                request,
+                kind=ScopeKind.BRANCH,
+                base=pull.base,
+                findings=(*request.findings, *files),
+                notes="\n".join(filter(None, (request.notes, *words))),
+                pull=pull.url,
+                force=again,
+            )
+        )
+
+    async def show(self, run: Run, *, push: bool = False) -> PullResult:
+        """Push the fixes if that is asked for, and make the pull request show the run."""
+        if not run.ended:
+            why = "the run has not ended; punchlist resume goes on"
+            await self._conclude(why)
+            return self._result(run, notes=(why,))
+        if not self._dry and (await self._forge.change(self.pull.number)).head != self.pull.head:
+            await self._conclude(_MOVED)
+            return self._result(run, notes=(_MOVED,))
+        history = load_history(self._session, self.pull.url)
+        keys = follow_keys(history.runs)
+        if not self._dry:
+            carry_dismissals(self._session, run, keys[run.id], history)
+            self._dismiss(self._session.load(run.id), keys[run.id])
+            history = load_history(self._session, self.pull.url)
+        run = self._session.load(run.id)
+        pushed, notes = await self._push(run, wanted=push)
+        picture = await self._picture(run, history, notes)
+        return await self._post(picture, pushed)
+
+    def last_run(self) -> Run:
+        """Return the newest run about the pull request."""
+        return load_history(self._session, self.pull.url).runs[-1]
+
+    async def fail(self, why: str) -> None:
+        """Conclude the check of a run that could not be finished."""
+        await self._conclude(f"the run failed: {why}")
+
+    async def _conclude(self, why: str) -> None:
+        if not self._dry:
+            await self._forge.conclude(self.pull, make_failed_check(self.pull.head, why))
+
+    def _dismiss(self, run: Run, keys: dict[int, str]) -> None:
+        orders = self._select(OrderVerb.DISMISS)
+        found = list(find_dismissed(self._conversation, run, keys, orders))
+        dismiss_found(self._session, run.id, found)
+
+    def _select(self, *verbs: OrderVerb) -> tuple[Order, ...]:
+        return select_orders(self._judged, *verbs)
+
+    async def _is_current(self, run: Run, workshop: Workshop) -> bool:
+        """Return whether the run is about the present commits, or its fixes are the head, and fixes
+        nothing that was dismissed since: its branch would bring that along.
+        """
+        pull, change = self.pull, run.started.change
+        known = load_dismissals(self._session.store, self._session.repository)
+        fixed = {item.fingerprint for item in run.find_items(Status.FIXED)}
+        if pull.head == change.head and not fixed.isdisjoint(known):
+            return False
+        shared = await workshop.git.find_line("merge-base", pull.base, pull.head)
+        landed = run.landing.published
+        return shared == change.base and pull.head in (change.head, landed)
+
+    async def _find_settled(self, history: PullHistory, workshop: Workshop) -> dict[str, Settled]:
+        finder = FixFinder(workshop, self.pull.base, self.pull.head)
+        fresh = {each.order.id: each.event for each in self._judged}
+        return await find_settled(replace(history, orders={**history.orders, **fresh}), finder)
+
+    async def _push(self, run: Run, *, wanted: bool) -> tuple[str, tuple[str, ...]]:
+        """Push the run's branch if a person asks for it; return the commit, and what to say."""
+        tip = run.landing.published
+        if not (wanted or self._select(OrderVerb.APPLY)) or not tip or tip == self.pull.head:
+            return "", ()
+        if self.pull.fork:
+            return "", (_FORK,)
+        if self._dry:
+            return "", (f"{tip[:10]} would be pushed to {self.pull.head_name}",)
+        git = self._session.required_checkout.user_git
+        if why := await push_fixes(git, self.pull, tip):
+            return "", (f"the fixes could not be pushed: {why}",)
+        self.pull = replace(self.pull, head=tip)
+        return tip, ()
+
+    async def _picture(self, run: Run, history: PullHistory, notes: Sequence[str]) -> Picture:
+        workshop, pull = await self._session.workshop(fresh=False), self.pull
+        keys = follow_keys(history.runs)
+        earlier = [each for each in history.runs if each.id != run.id]
+        tip = run.landing.published
+        landed = bool(tip) and await workshop.git.is_ancestor(tip, pull.head)
+        settled = await self._find_settled(replace(history, runs=tuple(earlier)), workshop)
+        return Picture(
+            pull=pull,
+            run=run,
+            table=parse_table(await read_pull_diff(workshop, pull.base, pull.head)),
+            conversation=self._conversation,
+            landed=landed,
+            suggestions={} if landed else await self._make_suggestions(run, workshop),
+            keys=keys[run.id],
+            settled=settled,
+            gone=find_gone(earlier, keys, run),
+            explain=select_orders(self._judged, OrderVerb.EXPLAIN),
+            resolve=self._settings.resolve,
+            limit=self._settings.comments,
+            notes=tuple(notes),
+        )
+
+    async def _make_suggestions(self, run: Run, workshop: Workshop) -> dict[int, Suggestion]:
+        fixed = run.find_items(Status.FIXED)
+        files = await read_fixes(workshop, (item.made_in for item in fixed), self.pull.head)
+        made = {commit: make_suggestion(file) for commit, file in files.items()}
+        return {
+            item.number: found for item in fixed if (found := made.get(item.made_in)) is not None
+        }
+
+    async def _post(self, picture: Picture, pushed: str) -> PullResult:
+        board = make_board(picture)
+        if self._dry:
+            updates = plan_updates(board, self._conversation)
+            replies = (each.body for each in board.replies)
+            texts = (board.summary, *(each.body for each in board.threads), *replies)
+            shown = ShownBoard(updates=tuple(each.about for each in updates), notes=picture.notes)
+            return replace(self._result(picture.run, shown=shown), board=texts)
+        shown = await self._forge.show(picture.pull, board)
+        if shown.unplaced or any(each.startswith("thread ") for each in shown.updates):
+            # Once more: the summary links to the threads, and tells what has none.
+            heard = await self._forge.heard(picture.pull)
+            board = make_board(replace(picture, unplaced=shown.unplaced, conversation=heard))
+            more = await self._forge.show(picture.pull, board)
+            shown = replace(shown, updates=(*shown.updates, *more.updates))
+        self._record(picture.run, shown)
+        notes = (*picture.notes, *shown.notes)
+        return replace(self._result(picture.run, shown=shown, notes=notes), pushed=pushed)
+
+    def _record(self, run: Run, shown: ShownBoard) -> None:
+        """Write orders and updates to the ledger. That comes last: what was posted and not
+        recorded is found on the pull request again.
+        """
+        session = self._session
+        record_orders(session, run.id, self._judged)
+        if shown.updates:
+            event = Shown(
+                pull=self.pull.url,
+                head=self.pull.head,
+                updates=len(shown.updates),
+                notes=shown.notes,
+            )
+            with session.state.leases.acquire(run.id):
+                key = f"shown {session.load(run.id).seq}"
+                session.store.append(run.id, "people", key, event, time.time())
+
+    def _result(
+        self, run: Run, *, shown: ShownBoard | None = None, notes: tuple[str, ...] = ()
+    ) -> PullResult:
+        judged: tuple[JudgedOrder, ...] = self._judged
+        return PullResult(
+            pull=self.pull.url,
+            head=self.pull.head,
+            run=run.id,
+            updates=shown.updates if shown else (),
+            orders=tuple(each.event for each in judged),
+            notes=notes or (shown.notes if shown else ()),
+        )

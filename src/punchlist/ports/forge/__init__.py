@@ -1,0 +1,1 @@
+"""The port to forges: GitHub and its kind."""

@@ -1,0 +1,46 @@
+"""The port to a forge: reads a pull request, and makes it look like a board."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from punchlist.views.pulls.board import Board, CheckResult
+from punchlist.views.pulls.conversation import Conversation, PullRequest
+
+
+class ShownBoard(Struct, frozen=True, kw_only=True):
+    """What was done on the forge, in words, and what it refused."""
+
+    updates: tuple[str, ...] = ()
+    unplaced: frozenset[str] = frozenset()
+    """Keys of threads that the forge does not take at their line or file."""
+    notes: tuple[str, ...] = ()
+
+
+class Forge(Protocol):
+    """Raises ToolError if the forge cannot be reached or refuses everything."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def find_pull(self, branch: str) -> int | None:
+        """Return the number of the open pull request of a branch, or None."""
+        ...
+
+    async def change(self, number: int) -> PullRequest: ...
+
+    async def heard(self, pull: PullRequest) -> Conversation:
+        """Return all that is said on it. There is no `since`: lists lag behind, and the ledger
+        knows which orders were seen to.
+        """
+        ...
+
+    async def show(self, pull: PullRequest, board: Board) -> ShownBoard:
+        """Make the pull request look like the board, by difference to what is there, so that a
+        killed process and a second one arrive at the same.
+        """
+        ...
+
+    async def conclude(self, pull: PullRequest, check: CheckResult) -> tuple[str, ...]:
+        """Show our check of its commit; return notes."""
+        ...

@@ -1,0 +1,106 @@
+"""A pull request and all that is said on it, as every forge has it."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class ResolveRule(StrEnum):
+    """Whose threads are resolved once the fix is in the pull request: punchlist's own, those of
+    bots as well, or all.
+    """
+
+    OWN = "own"
+    BOTS = "bots"
+    ALL = "all"
+
+
+class PullRequest(Struct, frozen=True, kw_only=True):
+    """`base` and `head` are commits. `url` names it in the ledger and in messages."""
+
+    number: int
+    repository: str
+    """OWNER/NAME."""
+    url: str
+    base: str
+    head: str
+    base_name: str
+    head_name: str
+    """The branch that it asks to merge."""
+    ref: str
+    """The ref of its head in the repository that it is for."""
+    title: str = ""
+    author: str = ""
+    fork: bool = False
+    """The branch is in another repository."""
+    open: bool = True
+
+    @property
+    def repository_url(self) -> str:
+        """The repository's page, for links to lines and commits."""
+        return self.url.removesuffix(f"/pull/{self.number}")
+
+
+class Comment(Struct, frozen=True, kw_only=True):
+    """`own`: punchlist wrote it, with this token. `bot`: a program did."""
+
+    id: str
+    author: str
+    body: str
+    url: str = ""
+    bot: bool = False
+    own: bool = False
+    demands: bool = False
+    """It is a review that requests changes."""
+
+
+class Thread(Struct, frozen=True, kw_only=True):
+    """Comments at a place; the first one began it. `line` is None if the code there is gone, or if
+    it is about the whole file.
+    """
+
+    id: str
+    path: str
+    comments: tuple[Comment, ...]
+    line: int | None = None
+    first: int | None = None
+    """The first line, if it is about several."""
+    resolved: bool = False
+    resolved_by: str = ""
+
+    @property
+    def begun_by_us(self) -> bool:
+        return bool(self.comments) and self.comments[0].own
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """An annotation of a check run, or an alert of code scanning."""
+
+    id: str
+    source: str
+    """The check or the tool that says it."""
+    title: str
+    path: str = ""
+    line: int | None = None
+    end_line: int | None = None
+    level: str = ""
+    detail: str = ""
+    rule: str = ""
+    url: str = ""
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """Everything said on a pull request, in the forge's order."""
+
+    viewer: str
+    """The token's user."""
+    threads: tuple[Thread, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    """Those below the pull request, in no thread."""
+    reviews: tuple[Comment, ...] = ()
+    """What reviews say beside their threads."""
+    reports: tuple[Report, ...] = ()
+    writers: frozenset[str] = frozenset()
+    """Of those who gave orders or resolved threads: who may write to the repository."""
+    unread: tuple[str, ...] = ()
+    """What the token may not read, in words."""

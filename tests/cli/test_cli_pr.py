@@ -1,0 +1,446 @@
+"""`punchlist pr`, typed: real git, and GitHub on loopback."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+from pulls_standin import TOKEN, PullsStandin, PullsState
+from typed_command import Punchlist
+
+MODULES = [
+    "json",
+    "math",
+    "random",
+    "socket",
+    "string",
+    "shutil",
+    "tempfile",
+    "uuid",
+    "zlib",
+    "queue",
+]
+NAMES = [
+    "price",
+    "rate",
+    "total",
+    "offset",
+    "margin",
+    "weight",
+    "height",
+    "depth",
+    "width",
+    "length",
+]
+LOGIC = [
+    ("def divide_evenly(count, parts):\n    return count / parts\n", "`divide_evenly` crashes when `parts` is zero"),
+    ("def read_first(rows):\n    return rows[0]\n", "`read_first` raises IndexError for empty `rows`"),
+    ("def is_adult(age):\n    return age > 18\n", "`is_adult` excludes exactly 18 years, an off-by-one"),
+    ("def join_path(root, name):\n    return root + name\n", "`join_path` forgets the separator between `root` and `name`"),
+    ("def retry_forever(call):\n    while True:\n        call()\n", "`retry_forever` never stops, even on success"),
+]  # fmt: skip
+
+
+class Shop:
+    """A repository with a pull request, its bare remote, and the forge."""
+
+    def __init__(self, repo, folder: Path, standin: PullsStandin) -> None:
+        self.repo = repo
+        self.standin = standin
+        self.remote = folder / "remote.git"
+        repo.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.remote))
+        repo.git("remote", "add", "origin", str(self.remote))
+        standin.state = PullsState(permissions={"ann": "write", "guest": "read"})
+
+    @property
+    def state(self) -> PullsState:
+        return self.standin.state
+
+    def begin(self, base, change) -> None:
+        self.repo.commit(base)
+        self.repo.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
+        self.repo.git("checkout", "--quiet", "-b", "topic")
+        self.repo.commit(change)
+        self.push()
+        self.repo.git("checkout", "--quiet", "main")
+
+    def push(self) -> None:
+        """Push the branch as its author does, with force."""
+        self.repo.git(
+            "push",
+            "--quiet",
+            "--force",
+            "origin",
+            "topic:refs/heads/topic",
+            "topic:refs/pull/7/head",
+        )
+        self.follow()
+
+    def follow(self) -> None:
+        """The forge sees the remote's branch."""
+        state = self.state
+        state.head = self.repo.git("--git-dir", str(self.remote), "rev-parse", "refs/heads/topic")
+        state.base = self.repo.git("--git-dir", str(self.remote), "rev-parse", "refs/heads/main")
+        self.repo.git("--git-dir", str(self.remote), "update-ref", "refs/pull/7/head", state.head)
+        listed = self.repo.git(
+            "--git-dir", str(self.remote), "diff", "--name-only", f"{state.base}...{state.head}"
+        )
+        state.hunks = {path: [(1, 10_000)] for path in listed.split("\n")}
+
+
+@pytest.fixture(scope="module")
+def standin():
+    with PullsStandin(PullsState()) as server:
+        yield server
+
+
+@pytest.fixture
+def shop(repo, tmp_path, standin):
+    made = Shop(repo, tmp_path, standin)
+    yield made
+    assert standin.state.problems == []
+
+
+@pytest.fixture
+def pr(shop, make_punchlist, standin):
+    """Types `punchlist pr 7`; the forge follows what it pushed."""
+    punchlist: Punchlist = make_punchlist(shop.repo.root)
+    punchlist.env["OUR_TOKEN"] = TOKEN
+    settings = {
+        "analyzers.enabled": "ruff", "analyzers.select": "F", "track.api": standin.api, "track.repository": "acme/shop",
+        "track.token": "OUR_TOKEN", "pr.pause": "0",
+    }  # fmt: skip
+
+    def arguments(*more, **changed):
+        named = [
+            f"--set={name.replace('__', '.')}={value}"
+            for name, value in (settings | changed).items()
+        ]
+        return ["pr", "7", "--no-checks", *more, *named]
+
+    def typed(*more, **changed):
+        said = punchlist(*arguments(*more, **changed))
+        assert TOKEN not in said.stdout + said.stderr
+        assert said.returncode in (0, 1, 3), said.stderr
+        shop.follow()
+        return said
+
+    typed.punchlist, typed.arguments = punchlist, arguments
+    return typed
+
+
+def unused(count=1):
+    return "".join(f"import {name}\n" for name in MODULES[:count]) + "\n\nX = 1\n"
+
+
+def make_review(shop) -> None:
+    """40 threads of three bots and two people about 25 defects: 10 unused imports, 10 f-strings, 5 of logic."""
+    imports = {f"m{n}.py": f"import {name}\n\n\nX = {n}\n" for n, name in enumerate(MODULES)}
+    compares = {
+        f"c{n}.py": f'def name_{name}():\n    return f"{name}"\n' for n, name in enumerate(NAMES)
+    }
+    logic = {f"l{n}.py": code for n, (code, _) in enumerate(LOGIC)}
+    shop.begin({"README": "shop"}, imports | compares | logic)
+    say = shop.state.add_thread
+    for n, name in enumerate(MODULES):
+        say(
+            f"m{n}.py",
+            1,
+            f"_⚠️ Potential issue_ | _🟡 Minor_\n\n**`{name}` imported but unused.**\n\nDrop it.",
+            "rabbit",
+            bot=True,
+        )
+        if n < 8:
+            say(f"m{n}.py", 1, f"`{name}` is imported but unused", "ann")
+    for n in range(len(NAMES)):
+        say(
+            f"c{n}.py",
+            2,
+            "### f-string without any placeholders\n\n**Medium Severity**\n\nDrop the prefix.",
+            "bugbot",
+            bot=True,
+        )
+        if n < 5:
+            say(f"c{n}.py", 2, "This f-string has no placeholders", "bob")
+    for n, (_, words) in enumerate(LOGIC):
+        say(f"l{n}.py", 2, words, "copilot", bot=True)
+        if n < 2:
+            say(f"l{n}.py", 2, words, "ann")
+    assert len(shop.state.threads) == 40
+
+
+def answers(state):
+    return [
+        [each for each in thread["comments"][1:] if each["author"] == "punchy"]
+        for thread in state.threads
+    ]
+
+
+def test_forty_threads_about_twenty_five_defects_are_answered_once_and_the_proven_ones_resolved(
+    shop, pr
+):
+    make_review(shop)
+    pr("--push", pr__resolve="all")
+    items = pr.punchlist.json("show", "last")
+    assert len(items) == 25
+    assert sum(item["status"] == "fixed" for item in items) == 20
+    state = shop.state
+    assert len(state.threads) == 40
+    assert [len(each) for each in answers(state)] == [1] * 40
+    proven = [thread for thread in state.threads if thread["path"][0] in "mc"]
+    assert len(proven) == 33
+    assert all(
+        thread["resolved"] == "punchy" and "**Fixed** in" in thread["comments"][-1]["body"]
+        for thread in proven
+    )
+    rest = [thread for thread in state.threads if thread["path"][0] == "l"]
+    assert all(
+        not thread["resolved"] and "**Not fixed**" in thread["comments"][-1]["body"]
+        for thread in rest
+    )
+    assert len(state.comments) == 1
+    assert shop.repo.git("--git-dir", str(shop.remote), "show", "topic:c0.py").endswith(
+        'return "price"'
+    )
+    before = list(state.writes)
+    pr("--push", pr__resolve="all")
+    assert state.writes == before
+
+
+def test_without_push_fixes_are_suggested_and_nothing_is_resolved(shop, pr):
+    shop.begin(
+        {"a.py": "X = 1\n"},
+        {"a.py": "import json\nX = 1\n", "b.py": "import math\nimport uuid\nY = 2\n"},
+    )
+    pr()
+    state = shop.state
+    head = state.head
+    assert sorted((each["path"], each["line"]) for each in state.threads) == [
+        ("a.py", 1),
+        ("b.py", 1),
+        ("b.py", 2),
+    ]
+    for thread in state.threads:
+        assert "```suggestion\n```" in thread["comments"][0]["body"]
+        assert "Proof: analyzer clean" in thread["comments"][0]["body"]
+        assert not thread["resolved"]
+    assert shop.repo.git("--git-dir", str(shop.remote), "rev-parse", "topic") == head
+    (check,) = state.check_runs
+    assert (check["conclusion"], check["head_sha"], len(check["annotations"])) == (
+        "failure",
+        head,
+        3,
+    )
+    assert shop.repo.git("status", "--porcelain") == ""
+    assert shop.repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
+
+
+def test_after_pushes_rebases_and_force_pushes_nothing_is_twice(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(2)})
+    pr()
+    state, repo = shop.state, shop.repo
+    first = [each["id"] for each in state.threads]
+    repo.git("checkout", "--quiet", "topic")
+    repo.commit({"a.py": "# a comment\n" + unused(2)})  # lines move
+    shop.push()
+    pr()
+    repo.git("checkout", "--quiet", "main")
+    repo.commit({"other.py": "O = 1\n"})
+    repo.git("push", "--quiet", "origin", "main")
+    repo.git("rebase", "--quiet", "main", "topic")
+    shop.push()
+    pr()
+    assert [each["id"] for each in state.threads] == first
+    assert not any(each["resolved"] for each in state.threads)
+    repo.commit({"a.py": unused(1)})  # the author mends one
+    repo.git("reset", "--quiet", "--soft", "main")
+    repo.commit(message="one commit")
+    shop.push()
+    pr()
+    assert [each["id"] for each in state.threads] == first
+    gone = [each for each in state.threads if each["resolved"]]
+    assert ["`math` imported but unused" in each["comments"][0]["body"] for each in gone] == [True]
+    assert "**No longer reported** by ruff" in gone[0]["comments"][0]["body"]
+    repo.commit({"a.py": unused(2)})  # and brings it back
+    shop.push()
+    pr()
+    assert [each["id"] for each in state.threads] == first
+    assert not any(each["resolved"] for each in state.threads)
+    assert [len(each["comments"]) for each in state.threads] == [1, 1]
+    assert len(state.comments) == 1
+
+
+def test_a_fix_that_was_pushed_and_rebased_answers_its_thread_and_is_no_finding_again(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    theirs = shop.state.add_thread("a.py", 1, "`json` is imported but unused", "ann")
+    pr("--push")
+    repo = shop.repo
+    repo.git("checkout", "--quiet", "main")
+    repo.commit({"other.py": "O = 1\n"})
+    repo.git("push", "--quiet", "origin", "main")
+    repo.git("fetch", "--quiet", "origin", "topic")
+    repo.git("checkout", "--quiet", "-B", "topic", "FETCH_HEAD")
+    repo.git("rebase", "--quiet", "main")
+    shop.push()
+    theirs["line"] = None  # it is outdated
+    pr()
+    (reply,) = [each for each in theirs["comments"] if each["author"] == "punchy"]
+    assert "**Fixed** in" in reply["body"]
+    assert pr.punchlist.json("show", "last") == []
+
+
+def test_a_person_dismisses_by_word_or_by_resolving_and_it_is_never_raised_again(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(3)})
+    pr()
+    state = shop.state
+    word, resolved, stranger = state.threads
+    state.reply(word, "/punchlist dismiss kept for plugins", "ann")
+    resolved["resolved"] = "ann"
+    state.reply(stranger, "/punchlist dismiss I say so", "guest")
+    said = pr()
+    assert (
+        "guest: /punchlist dismiss I say so: not obeyed: guest may not write to the repository"
+        in said.stdout
+    )
+    assert word["resolved"] == "punchy"
+    assert "**Dismissed** by `ann`: kept for plugins" in word["comments"][0]["body"]
+    assert not stranger["resolved"]
+    shop.repo.git("checkout", "--quiet", "topic")
+    shop.repo.commit({"a.py": "# moved\n\n" + unused(3)})
+    shop.push()
+    pr("--push")
+    assert len(state.threads) == 3
+    statuses = {item["title"]: item["status"] for item in pr.punchlist.json("show", "last")}
+    assert sorted(statuses.values()) == ["dismissed", "dismissed", "fixed"]
+    kept = shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
+    assert "import json" in kept
+    assert "import math" in kept
+    assert "import random" not in kept
+
+
+def record(pr):
+    """What the last run's ledger says of orders."""
+    report = json.loads(pr.punchlist("report", "last", "--format", "json").stdout)
+    return [
+        (each["said"], each.get("why", ""))
+        for each in report["timeline"]
+        if each["verb"] == "order"
+    ]
+
+
+def test_only_people_who_may_write_apply_fixes_and_each_order_is_done_once(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    pr()
+    state = shop.state
+    head = state.head
+    state.comments.append(state.add_comment("/punchlist apply", "guest"))
+    state.comments.append(state.add_comment("/punchlist apply", "robot", bot=True))
+    state.comments.append(state.add_comment("> /punchlist apply\nno", "ann"))
+    said = pr()
+    assert state.head == head
+    assert said.stdout.count("not obeyed") == 2
+    refused = [
+        (
+            "guest on the pull request: /punchlist apply: was not obeyed",
+            "guest may not write to the repository",
+        ),
+        (
+            "robot on the pull request: /punchlist apply: was not obeyed",
+            "a program gave it, and only people give orders",
+        ),
+    ]
+    assert record(pr) == refused
+    assert "not obeyed" not in pr().stdout
+    state.comments.append(state.add_comment("Good.\n/punchlist apply", "ann"))
+    pr()
+    assert state.head != head
+    assert state.threads[0]["resolved"] == "punchy"
+    assert record(pr) == [*refused, ("ann on the pull request: /punchlist apply: obeyed", "")]
+    assert "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
+
+
+def test_with_a_token_of_their_own_a_person_is_heard_and_obeyed(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(2)})
+    state = shop.state
+    state.viewer = "ann"
+    mine = state.add_thread("a.py", 1, "`json` is imported but unused", "ann")
+    pr()
+    assert len(mine["comments"]) == 2
+    assert len(state.threads) == 2
+    state.comments.append(state.add_comment("/punchlist apply", "ann"))
+    pr(pr__resolve="all")
+    assert mine["resolved"] == "ann"
+    before = list(state.writes)
+    pr(pr__resolve="all")
+    assert state.writes == before
+    assert "dismissed" not in {item["status"] for item in pr.punchlist.json("show", "last")}
+    assert "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
+
+
+def test_an_item_is_explained_once_in_its_thread(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    pr()
+    (thread,) = shop.state.threads
+    shop.state.reply(thread, "/punchlist explain", "ann")
+    for _ in range(2):
+        pr()
+    assert [each["author"] for each in thread["comments"]] == ["punchy", "ann", "punchy"]
+    assert "## What was tried" in thread["comments"][-1]["body"]
+
+
+def test_a_dry_run_prints_what_it_would_post_and_posts_nothing(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    shop.state.comments.append(shop.state.add_comment("/punchlist apply", "ann"))
+    said = pr("--dry-run", "--push")
+    assert "[MAJOR]" in said.stdout or "[MINOR]" in said.stdout
+    assert "would be pushed to topic" in said.stdout
+    assert shop.state.writes == []
+    assert pr("--dry-run", "--json").stdout.startswith("{")
+    pr()
+    assert "post" in " ".join(shop.state.writes).lower()
+
+
+def test_fixes_are_not_pushed_to_a_fork(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    shop.state.fork = True
+    head = shop.state.head
+    assert "the branch is in a fork" in pr("--push").stdout
+    assert shop.state.head == head
+
+
+def test_a_run_that_fails_concludes_the_check_and_does_not_block(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    said = pr.punchlist(*pr.arguments("--workflow", "no-such-workflow"))
+    assert said.returncode == 6
+    (check,) = shop.state.check_runs
+    assert check["conclusion"] == "neutral"
+    assert "could not finish" in check["output"]["summary"]
+
+
+@pytest.mark.parametrize(
+    ("push", "writes"),
+    [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2), (False, 3), (False, 4)],
+)
+def test_a_process_killed_between_a_write_and_its_answer_leaves_nothing_twice(
+    shop, pr, push, writes
+):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(2)})
+    state, flags = shop.state, ["--push"] if push else []
+    theirs = state.add_thread("a.py", 1, "`json` is imported but unused", "ann")
+    state.hold_after = writes
+    child = pr.punchlist.start(*pr.arguments("--quiet", *flags))
+    assert state.held.wait(120)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    state.release.set()
+    shop.follow()
+    pr(*flags)
+    before = list(state.writes)
+    pr(*flags)
+    assert state.writes == before
+    assert [each["author"] for each in theirs["comments"]] == ["ann", "punchy"]
+    assert len(state.own_threads()) == (not push)
+    assert len(state.comments) == len(state.check_runs) == 1
+    assert (
+        "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
+    ) == push
