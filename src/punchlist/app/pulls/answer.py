@@ -43,7 +43,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.forge.forge import Forge, ShownBoard
 from punchlist.settings import PullSettings
-from punchlist.views.pulls.board import Picture, Settled, make_board, make_failed_check
+from punchlist.views.pulls.board import Picture, Settled, find_origin, make_board, make_failed_check
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.diff_table import parse_table
 from punchlist.views.pulls.difference import plan_updates
@@ -131,7 +131,7 @@ class PullAnswer:
         if last is not None and not last.ended and last.started.change.head == pull.head:
             return PullPlan(resume=last.id)
         if last is not None and not again and await self._is_current(last, workshop):
-            said = {finding.label for item in last.items.values() for finding in item.findings}
+            said = {find_origin(each) for item in last.items.values() for each in item.findings}
             if list_ids(entries) <= said and request.workflow in ("", last.started.workflow_name):
                 return PullPlan(run=last)
         files = write_findings(session.home, entries, self._conversation)
