@@ -1,12 +1,12 @@
 """Answer a pull request: decide which run it needs, and make it show what came of it."""
 
-import dataclasses
 import time
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.pull_commits import (
     FixFinder,
     fetch_pull,
@@ -111,7 +111,7 @@ class PullAnswer:
         if not pull.open:
             raise UsageError(f"{pull.url} is closed", hint="reopen it, or name another one")
         await fetch_pull(checkout.user_git, pull)
-        session.checkout = dataclasses.replace(checkout, head=pull.head)
+        session.checkout = _move_head(checkout, pull.head)
         return cls(session, forge, pull, await forge.heard(pull), dry=dry)
 
     async def plan(self, request: Request) -> PullPlan:
@@ -300,3 +300,16 @@ class PullAnswer:
             orders=tuple(each.event for each in judged),
             notes=notes or (shown.notes if shown else ()),
         )
+
+
+def _move_head(checkout: Checkout, head: str) -> Checkout:
+    """Return the checkout as if this commit were checked out."""
+    return Checkout(
+        root=checkout.root,
+        start=checkout.start,
+        git_dir=checkout.git_dir,
+        own_dir=checkout.own_dir,
+        shallow=checkout.shallow,
+        object_format=checkout.object_format,
+        head=head,
+    )
