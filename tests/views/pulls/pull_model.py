@@ -48,6 +48,8 @@ def make_item(number, status=Status.FILED, *, label="", path="a.py", line=3, **m
     }
     proofs = (Proof(ProofClass.RECHECKED, "ruff is silent"),) if status is Status.FIXED else ()
     values |= finding
+    if label:
+        values["source"] = "file:rabbit"
     return Item(
         number=number,
         fingerprint=f"{number:032x}",

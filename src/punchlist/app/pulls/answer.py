@@ -1,12 +1,12 @@
 """Answer a pull request: decide which run it needs, and make it show what came of it."""
 
-import dataclasses
 import time
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.pull_commits import (
     FixFinder,
     fetch_pull,
@@ -43,7 +43,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.forge.forge import Forge, ShownBoard
 from punchlist.settings import PullSettings
-from punchlist.views.pulls.board import Picture, Settled, make_board, make_failed_check
+from punchlist.views.pulls.board import Picture, Settled, find_origin, make_board, make_failed_check
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.diff_table import parse_table
 from punchlist.views.pulls.difference import plan_updates
@@ -111,7 +111,7 @@ class PullAnswer:
         if not pull.open:
             raise UsageError(f"{pull.url} is closed", hint="reopen it, or name another one")
         await fetch_pull(checkout.user_git, pull)
-        session.checkout = dataclasses.replace(checkout, head=pull.head)
+        session.checkout = _move_head(checkout, pull.head)
         return cls(session, forge, pull, await forge.heard(pull), dry=dry)
 
     async def plan(self, request: Request) -> PullPlan:
@@ -131,7 +131,7 @@ class PullAnswer:
         if last is not None and not last.ended and last.started.change.head == pull.head:
             return PullPlan(resume=last.id)
         if last is not None and not again and await self._is_current(last, workshop):
-            said = {finding.label for item in last.items.values() for finding in item.findings}
+            said = {find_origin(each) for item in last.items.values() for each in item.findings}
             if list_ids(entries) <= said and request.workflow in ("", last.started.workflow_name):
                 return PullPlan(run=last)
         files = write_findings(session.home, entries, self._conversation)
@@ -300,3 +300,16 @@ class PullAnswer:
             orders=tuple(each.event for each in judged),
             notes=notes or (shown.notes if shown else ()),
         )
+
+
+def _move_head(checkout: Checkout, head: str) -> Checkout:
+    """Return the checkout as if this commit were checked out."""
+    return Checkout(
+        root=checkout.root,
+        start=checkout.start,
+        git_dir=checkout.git_dir,
+        own_dir=checkout.own_dir,
+        shallow=checkout.shallow,
+        object_format=checkout.object_format,
+        head=head,
+    )

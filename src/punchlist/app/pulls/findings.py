@@ -15,7 +15,7 @@ from punchlist.views.pulls.marks import read_mark
 from punchlist.views.pulls.orders import parse_order
 
 Entry = dict[str, Any]
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def gather_entries(
@@ -99,7 +99,7 @@ def write_findings(
         content = msgspec.json.format(msgspec.json.encode(said), indent=1)
         files.append(keep_findings(home, _file_name(speaker), content))
     for author, text in gather_documents(conversation):
-        files.append(keep_findings(home, _file_name(author), text.encode(), b"review"))
+        files.append(keep_findings(home, f"{_file_name(author)}.md", text.encode()))
     return tuple(dict.fromkeys(files))
 
 
@@ -108,4 +108,5 @@ def list_ids(entries: Mapping[str, list[Entry]]) -> set[str]:
 
 
 def _file_name(speaker: str) -> str:
-    return _UNSAFE.sub("-", speaker).strip("-.")[:60] or "unnamed"
+    """Return a name without a dot: `find_origin` knows the files by that."""
+    return _UNSAFE.sub("-", speaker).strip("-")[:60] or "unnamed"

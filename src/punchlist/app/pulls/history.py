@@ -11,7 +11,7 @@ from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.ledger.events import Ordered, Started
 from punchlist.model.ledger.run import Run
 from punchlist.views.item_words import format_proofs
-from punchlist.views.pulls.board import Settled, is_proven
+from punchlist.views.pulls.board import Settled, find_origin, is_proven
 from punchlist.views.pulls.orders import OrderVerb
 
 
@@ -69,7 +69,7 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     found: dict[str, Settled] = {}
     for run in history.runs:
         for item in run.items.values():
-            labels = {finding.label for finding in item.findings if finding.label}
+            labels = set(filter(None, map(find_origin, item.findings)))
             if labels and (settled := await _settle_item(item, finder)):
                 found |= dict.fromkeys(labels, settled)
     for order in history.orders.values():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import ENDED, Item, Status, reading_order
 from punchlist.model.item.proof import ProofClass, strongest_proof
 from punchlist.model.ledger.outcome import RunOutcome, holds_back, run_outcome
@@ -134,12 +135,20 @@ def make_board(picture: Picture) -> Board:
     )
 
 
+def find_origin(finding: Finding) -> str:
+    """Return the id of the thread or report that a finding is, or "". Files of punchlist's own with
+    these have no dot in their names; in all others a label is what their authors say.
+    """
+    ours = finding.source.startswith("file:") and "." not in finding.source
+    return finding.label if ours else ""
+
+
 def find_items(run: Run, thread: str) -> list[int]:
     """Return the items that a thread of others became."""
     return [
         item.number
         for item in run.items.values()
-        if any(finding.label == thread for finding in item.findings)
+        if any(find_origin(finding) == thread for finding in item.findings)
     ]
 
 
