@@ -178,6 +178,7 @@ class Museum:
         page, mean, odd = (self.number(self.ended, title) for title in ("page()", "mean()", "<img"))
         return {
             "home": "/",
+            "fleet": "/fleet",
             "home without a match": "/?q=nothing-like-it",
             "start": f"/repositories/{self.repository}/start",
             "ended run": f"/runs/{self.ended}",
