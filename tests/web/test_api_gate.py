@@ -124,6 +124,9 @@ def test_a_key_stands_for_one_request(tmp_path):
         with pytest.raises(Refused, match="another request") as told:
             ask("k", b"b")
         assert (told.value.status, told.value.run) == (422, "run-1")
+    claimed = [keys.is_claimed("k", run) for run in ("run-1", "", "run-2")]
+    assert claimed == [True, True, False], "a run of another key is not waited for"
+    assert not keys.is_claimed("", "run-1")
     begun.clear()
     assert keys.find_run("k", b"a") == "", "claimed, and its server was killed before it began"
     assert keys.claim_run("k", b"a", "run-4") == "run-1"

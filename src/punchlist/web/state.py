@@ -208,8 +208,10 @@ class WebSession(Workspace[ThreadedDriver]):
                     asked.make,
                     lambda: self.keys.claim_run(asked.key, asked.body, choose_run_id(self.store)),
                 )
-            except AlreadyRunning:
-                if run := await self._await_begun(asked):
+            except AlreadyRunning as error:
+                if self.keys.is_claimed(asked.key, error.run) and (
+                    run := await self._await_begun(asked)
+                ):
                     return run
                 raise
 
@@ -217,7 +219,7 @@ class WebSession(Workspace[ThreadedDriver]):
         """Return the run that another server begins for this key at this moment, or ''."""
         until = time.monotonic() + _BEGINNING
         while not (run := self.keys.find_run(asked.key, asked.body)):
-            if not asked.key or time.monotonic() > until:
+            if time.monotonic() > until:
                 return ""
             await asyncio.sleep(_POLL)
         return run

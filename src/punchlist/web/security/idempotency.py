@@ -52,6 +52,11 @@ class IdempotencyKeys:
         self._check(kept, request)
         return kept.run
 
+    def is_claimed(self, key: str, run: str) -> bool:
+        """Return whether the key names this run; one that is just being locked has no name yet."""
+        kept = self._keys.read(key) if key else None
+        return kept is not None and run in ("", kept.run)
+
     def _check(self, kept: KeyRecord, request: bytes) -> str:
         run = kept.run if self._began(kept.run) else ""
         if kept.request != sha256(request).hexdigest():
