@@ -15,6 +15,7 @@ from test_api_stop import LONG, running, until
 
 from postgres_server import start_server
 from punchlist.app.stores import open_state, upgrade_store
+from punchlist.model.ledger.hash_chain import verify_entries
 
 PROXY = "127.0.0.1:9999"
 """What browsers call: something that stands before both servers."""
@@ -169,3 +170,27 @@ def test_a_database_that_goes_away_is_told_and_streams_go_on_without_a_gap(
         assert next(events).name == "end"
         with one.client("read") as second:
             assert second.get(f"/api/runs/{run}").json()["state"] == "ended"
+
+
+def test_a_run_goes_on_after_the_database_was_away_and_both_servers_tell_the_same(
+    sites, repo, store, database
+):
+    bench = workbench.Workbench(repo, sites[0].folder)
+    bench.play({**workbench.review("mean"), "seconds": 5})
+    one, other = (site.start(*QUICK) for site in sites)
+    repository = one.register(bench.repo.root)
+    asked = {"repository_id": repository, "workflow": "accountable", "allow_checks": True}
+    with one.client() as here, other.client() as there:
+        run = here.post("/api/runs", json=asked).json()["id"]
+        with there.stream("GET", f"/api/runs/{run}/stream") as stream:
+            events = heard(stream.iter_lines())
+            seen = [next(events)]
+            database.kill()
+            database.start()
+            seen += list(events)
+        assert seen[-1].name == "end"
+        assert [event.id for event in seen if event.id] == [
+            str(entry.seq) for entry in store.read(run)
+        ]
+        assert here.get(f"/api/runs/{run}").json() == there.get(f"/api/runs/{run}").json()
+    assert verify_entries(store.read(run)) == ""
