@@ -208,6 +208,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     `cluster`). Default: SQLite in the state folder. A repository cannot set it.
     """
     fleet: FleetSettings = FleetSettings()
+    traces: str = ""
+    """The address of a collector of OpenTelemetry traces (OTLP over HTTP), `http://127.0.0.1:4318`
+    for example; needs the extra `telemetry`. A repository cannot set it.
+    """
     serve: ServeSettings = ServeSettings()
     sandbox: SandboxSettings = SandboxSettings()
     agents: AgentsSettings = AgentsSettings()
@@ -335,14 +339,14 @@ def _check_unique_names(loaded: LoadedSettings) -> None:
 
 def encode_settings(loaded: LoadedSettings) -> str:
     """Return the settings as the JSON that a run stores: of the variables of agents only the names,
-    because their values may be secrets; those in the repository's own file stay. The store is not
-    pinned: a run can be copied to another, and its address may hold a password.
+    because their values may be secrets; those in the repository's own file stay. The store and the
+    collector are not pinned: a run can be copied, and an address may hold a password.
     """
     agents = {
         name: replace(agent, env=_blank_values(f"agent.{name}.env", agent.env, loaded.origins))
         for name, agent in loaded.settings.agent.items()
     }
-    pinned = replace(loaded, settings=replace(loaded.settings, agent=agents, store=""))
+    pinned = replace(loaded, settings=replace(loaded.settings, agent=agents, store="", traces=""))
     return msgspec.json.encode(pinned).decode()
 
 

@@ -10,6 +10,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.drive.answers import has_ended
 from punchlist.app.drive.budget import limit_start, require_budget
 from punchlist.app.drive.stop import drive_until_stopped
+from punchlist.app.drive.tracing import trace_run
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
 from punchlist.app.start.agents import RunFiles, remove_agent_homes
@@ -66,8 +67,9 @@ async def drive_run(
     settings = decode_settings(started.settings).settings
     limits = settings.limits
     allowed = Limits(seconds=limits.time, dollars=limits.dollars, width=limits.width)
-    engine = Engine(workflow, world, store, allowed, watcher)
-    run = await drive_until_stopped(session.state.stops, lease, engine.drive, run)
+    with trace_run(watcher, session.settings().settings.traces, run.id) as watching:
+        engine = Engine(workflow, world, store, allowed, watching)
+        run = await drive_until_stopped(session.state.stops, lease, engine.drive, run)
     if not settings.keep.local:
         _remove_kept_files(run, folder)
     return remove_agent_homes(run, folder)
