@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import secrets
-import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +28,7 @@ from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.model.ledger.run import Run
 from punchlist.ports.fleet.queue import Job, JobState, Room, WorkerInfo
 from punchlist.ports.fleet.schedule import Schedule
-from punchlist.settings import FleetSettings, run_folder
+from punchlist.settings import FleetSettings
 from punchlist.steps import Action
 
 _log = logging.getLogger("punchlist")
@@ -262,9 +261,6 @@ class Worker:
         state = JobState.STOPPED
         if run.ended or run.waits:
             state = JobState.ENDED if run.ended else JobState.WAITING
-        if run.ended:  # its artifacts are elsewhere, for all machines
-            folder = run_folder(self._home, run.id)
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         note = "" if run.ended else reason
         await asyncio.to_thread(self._queue.finish, job.run, self.id, state, note)
         self._drop(job.run)
