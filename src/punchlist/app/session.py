@@ -9,14 +9,14 @@ from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.app.start.allowance import Allowance
-from punchlist.app.stores import open_state
+from punchlist.app.stores import open_artifacts, open_state
 from punchlist.errors import RepositoryError
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.ports.agent import Agent
-from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.artifacts import Artifacts, ArtifactStore, Tell
 from punchlist.ports.state import LeaseHolder, SharedState
 from punchlist.ports.store import Ledgers
 from punchlist.settings import LoadedSettings, home_folder, load_settings
@@ -92,8 +92,19 @@ class Session:
     def driver_of(self, run_id: str) -> LeaseHolder | None:
         return self.state.leases.find_holder(run_id)
 
-    def artifacts(self, run_id: str) -> Artifacts:
-        return self.state.artifacts(run_id)
+    def artifacts(self, run_id: str, tell: Tell = lambda text: None) -> Artifacts:
+        """Return the files of a run; `tell` is given a line when their store is waited for."""
+        return self.artifact_store.open(run_id, tell)
+
+    def recorded_artifacts(self, run: Run) -> Artifacts:
+        """Return the files of a run; one that was changed since it was recorded is refused."""
+        artifacts = self.artifacts(run.id)
+        artifacts.pin(run.pins)
+        return artifacts
+
+    @cached_property
+    def artifact_store(self) -> ArtifactStore:
+        return open_artifacts(self.settings().settings, self.home)
 
     async def who(self) -> str:
         """Return the user's name in git's configuration, or ''."""

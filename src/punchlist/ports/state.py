@@ -1,11 +1,10 @@
-"""The ports to what outlives a process: the ledger, who drives a run, requests to stop, files."""
+"""The ports to what outlives a process: the ledger, who drives a run, requests to stop."""
 
 from types import TracebackType
 from typing import Protocol, Self
 
 from msgspec import Struct
 
-from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.store import Ledgers
 
 
@@ -78,7 +77,5 @@ class SharedState(Protocol):
 
     @property
     def stops(self) -> Stops: ...
-
-    def artifacts(self, run: str) -> Artifacts: ...
 
     def close(self) -> None: ...

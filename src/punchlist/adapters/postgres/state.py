@@ -1,4 +1,4 @@
-"""The state of a fleet: ledger, leases and stop requests in PostgreSQL, files below the home."""
+"""The state of a fleet: ledger, leases and stop requests in PostgreSQL."""
 
 from pathlib import Path
 
@@ -6,23 +6,18 @@ from punchlist.adapters.postgres.connection import Database
 from punchlist.adapters.postgres.leases import PostgresLeases, PostgresStops
 from punchlist.adapters.postgres.ledger import PostgresStore
 from punchlist.adapters.postgres.migrations import check_version
-from punchlist.adapters.store.artifacts import FolderArtifacts
 
 LEASE = 15.0
 
 
 class PostgresState:
     def __init__(self, url: str, home: Path, *, lease: float = LEASE, patience: float = 60) -> None:
-        self._home = home
         self._database = Database(url, patience=patience)
         with self._database.connect() as base:
             check_version(base)
         self.leases = PostgresLeases(self._database, lease)
         self.stops = PostgresStops(self._database)
         self.store = PostgresStore(self._database, self.leases.epochs)
-
-    def artifacts(self, run: str) -> FolderArtifacts:
-        return FolderArtifacts(self._home / "runs" / run)
 
     def close(self) -> None:
         self.leases.close()

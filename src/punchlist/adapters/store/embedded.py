@@ -3,7 +3,6 @@
 from functools import cached_property
 from pathlib import Path
 
-from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.lease import FileLeases
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.store.stop_request import FileStops
@@ -21,9 +20,6 @@ class EmbeddedState:
     def store(self) -> SqliteStore:
         """Opened at the first use: the doctor must be able to report that it cannot be."""
         return SqliteStore.open(self._home, readonly=self._readonly)
-
-    def artifacts(self, run: str) -> FolderArtifacts:
-        return FolderArtifacts(self._runs / run)
 
     def close(self) -> None:
         if "store" in self.__dict__:

@@ -1,5 +1,6 @@
 """Drive a run to its end, a question or a limit; resume one that stopped."""
 
+import asyncio
 import shutil
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from punchlist.errors import UsageError
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
+from punchlist.ports.artifacts import Tell
 from punchlist.ports.state import Lease
 from punchlist.settings import decode_settings, run_folder
 from punchlist.workflow.loader import parse_workflow
@@ -49,7 +51,11 @@ async def drive_run(
     name = started.workflow_name
     workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
     folder = run_folder(session.home, run.id)
-    files = RunFiles(folder, session.artifacts(run.id))
+    artifacts = session.artifacts(run.id, tell_in_loop(watcher))
+    artifacts.pin(run.pins)
+    for file in wiring.list_documents(run).values():
+        await asyncio.to_thread(artifacts.read, file)  # from now on there is a local copy
+    files = RunFiles(folder, artifacts)
     hear, own = watcher.handle_output, session.own_agents
     world = wiring.build_world(
         workshop, run, started, store, files, hear, own_agents=own, flags=session.flags
@@ -62,6 +68,16 @@ async def drive_run(
     if not settings.keep.local:
         _remove_kept_files(run, folder)
     return remove_agent_homes(run, folder)
+
+
+def tell_in_loop(watcher: Watcher) -> Tell:
+    """Return what hands a line from any thread to the watcher in this loop."""
+    loop = asyncio.get_running_loop()
+
+    def tell(text: str) -> None:
+        loop.call_soon_threadsafe(watcher.handle_delay, text)
+
+    return tell
 
 
 def _remove_kept_files(run: Run, folder: Path) -> None:

@@ -57,6 +57,9 @@ class _NoWatcher:
     def handle_output(self, label: str, piece: str) -> None:
         pass
 
+    def handle_delay(self, text: str) -> None:
+        pass
+
 
 async def review_saved_files(session: Session, paths: Sequence[str]) -> EditorLook | None:
     """Review these files of the checkout as they are saved, with the analyzers only: no agent is

@@ -1,5 +1,6 @@
 """Start a run: write its first entry in the ledger, then drive it."""
 
+import asyncio
 import secrets
 import time
 from hashlib import sha256
@@ -8,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.app.after.dismissals import load_dismissals
-from punchlist.app.drive.drive import drive_run
+from punchlist.app.drive.drive import drive_run, tell_in_loop
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
@@ -29,11 +30,11 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     paths = enumerate(ready.documents.values())
     files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
     with session.state.leases.acquire(run_id, request, force=ready.force) as lease:
-        artifacts = session.artifacts(run_id)
+        artifacts = session.artifacts(run_id, tell_in_loop(watcher))
         pins = {}
         for name, path in files.items():
             content = _read_findings(path)
-            artifacts.write(name, content)
+            await asyncio.to_thread(artifacts.write, name, content)
             pins[name] = sha256(content).hexdigest()
         started = replace(
             ready.started(repository),
