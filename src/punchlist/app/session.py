@@ -14,7 +14,7 @@ from punchlist.errors import RepositoryError
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
-from punchlist.model.ledger.run_row import RunRow
+from punchlist.model.ledger.run_row import RepositoryKey, RunRow
 from punchlist.ports.agent import Agent
 from punchlist.ports.artifacts import Artifacts, ArtifactStore, Tell
 from punchlist.ports.state import LeaseHolder, SharedState
@@ -73,7 +73,7 @@ class Session:
 
     def find(self, run_id: str) -> str:
         """Return the whole id of a run of this repository, from a part of it or "last"."""
-        return self.store.find_run(run_id, self.repository if self.checkout else "")
+        return self.store.find_run(run_id, self.key.path, self.key.identity)
 
     def load(self, run_id: str) -> Run:
         found = self.find(run_id)
@@ -83,7 +83,7 @@ class Session:
         return self.store.export(self.find(run_id))
 
     def runs(self) -> Sequence[RunRow]:
-        return self.store.runs(self.repository if self.checkout else "")
+        return self.store.runs(self.key.path, self.key.identity)
 
     def outcome_of(self, row: RunRow) -> str:
         """Return the outcome of a run, with what users recorded after its end."""
@@ -122,8 +122,18 @@ class Session:
 
     @property
     def repository(self) -> str:
-        """The name of the repository in the ledger."""
+        """The path of the repository in the ledger."""
         return str(self.required_checkout.git_dir)
+
+    @property
+    def key(self) -> RepositoryKey:
+        """What tells the repository from others; an empty one outside of a repository."""
+        found = self.checkout
+        return RepositoryKey(str(found.git_dir), found.identity) if found else RepositoryKey()
+
+    def owns(self, run: Run) -> bool:
+        """Return whether the run is about this repository, in this clone or another."""
+        return self.key.owns(run.started.repository, run.started.identity)
 
     @property
     def repository_folder(self) -> Path:

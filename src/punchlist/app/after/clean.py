@@ -42,10 +42,13 @@ def remove_requests(home: Path, before: float) -> int:
 
 
 def remove_orphans(home: Path, leases: Leases, rows: Sequence[RunRow]) -> Iterator[str]:
-    """Delete the data of repositories that no longer exist; yield their paths."""
+    """Delete the data of repositories that no longer exist; yield their paths. Files of a run stay
+    if its repository has an identity: it may have moved, or be on another machine.
+    """
     runs: dict[str, list[str]] = {}
     for row in rows:
-        runs.setdefault(row.repository, []).append(row.id)
+        if not row.identity:
+            runs.setdefault(row.repository, []).append(row.id)
     known = dict.fromkeys([*filter(None, runs), *_find_origins(home / "repos")])
     for repository in known:
         ids = runs.get(repository, [])

@@ -29,9 +29,7 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
     if has_ended(run):
         return run
     workshop = await session.workshop()
-    repository = run.started.repository
-    if repository != session.repository:
-        raise UsageError(f"run {run.id} is about another repository", hint=f"go to {repository}")
+    await _require_commits(session, run, workshop)
     with session.state.leases.acquire(run.id, run.started.request) as lease:
         run = fold_entries(run.id, session.store.read(run.id))
         if has_ended(run):  # another process drove it meanwhile
@@ -42,6 +40,22 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
         run = fold(run, entry)
         watcher.handle_event(entry, run)
         return await drive_run(session, run, workshop, watcher, lease)
+
+
+async def _require_commits(session: Session, run: Run, workshop: Workshop) -> None:
+    """Raise UsageError if the run is about another repository, or if its commits are in another
+    clone of this one.
+    """
+    path = run.started.repository
+    if not session.owns(run):
+        raise UsageError(f"run {run.id} is about another repository", hint=f"go to {path}")
+    change = run.started.change
+    for commit in filter(None, (change.base, change.head, run.landing.tip)):
+        if not (await workshop.git.run("cat-file", "-e", f"{commit}^{{commit}}")).ok:
+            raise UsageError(
+                f"run {run.id} was started in another clone, and this one has no {commit[:12]}",
+                hint=f"go to {path}, or fetch the commit",
+            )
 
 
 async def drive_run(

@@ -108,8 +108,9 @@ async def _prepare(session: Session, workshop: Workshop, change: Change) -> Star
         configurations=code,
         gate=gate,
     )
-    known = load_dismissals(session.store, session.repository) | gate.dismissed
-    return replace(ready.started(session.repository), keep="", dismissed=known)
+    known = load_dismissals(session.store, session.key) | gate.dismissed
+    started = ready.started(session.repository)
+    return replace(started, keep="", dismissed=known, identity=session.key.identity or "")
 
 
 def is_look(run: Run) -> bool:

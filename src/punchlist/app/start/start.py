@@ -18,6 +18,7 @@ from punchlist.model.ledger.earlier_runs import Debt
 from punchlist.model.ledger.events import Filed
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.ports.store import Ledgers
 
 
@@ -38,11 +39,12 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
             pins[name] = sha256(content).hexdigest()
         started = replace(
             ready.started(repository),
+            identity=session.key.identity or "",
             document_files=tuple(files),
             pins=pins,
             request=request,
-            owed=() if ready.issue_ids else load_debts(session.store, repository),
-            dismissed=load_dismissals(session.store, repository) | ready.gate.dismissed,
+            owed=() if ready.issue_ids else load_debts(session.store, session.key),
+            dismissed=load_dismissals(session.store, session.key) | ready.gate.dismissed,
             outside=ready.outside,
         )
         entry = session.store.append(run_id, "start", "started", started, time.time())
@@ -74,13 +76,13 @@ def _read_findings(path: str) -> bytes:
         ) from error
 
 
-def load_debts(store: Ledgers, repository: str) -> tuple[Debt, ...]:
+def load_debts(store: Ledgers, repository: RepositoryKey) -> tuple[Debt, ...]:
     """Return the items that earlier runs could not file and no later run has filed, oldest first.
     Only runs that have some are folded.
     """
     due: dict[str, list[int]] = {}
     settled: set[str] = set()
-    for entry in store.read_kind("filed", repository):
+    for entry in store.read_kind("filed", repository.path, repository.identity):
         if isinstance(entry.event, Filed):
             settled.update(entry.event.settled)
             due.setdefault(entry.run, []).extend(entry.event.failed)
