@@ -1,11 +1,10 @@
-"""The ports to what outlives a process: the ledger, who drives a run, requests to stop, files."""
+"""The ports to what outlives a process: the ledger, who drives a run, requests to stop."""
 
 from types import TracebackType
 from typing import Protocol, Self
 
 from msgspec import Struct
 
-from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.fleet.queue import RunQueue
 from punchlist.ports.store import Ledgers
 
@@ -88,7 +87,5 @@ class SharedState(Protocol):
     def queue(self) -> RunQueue | None:
         """The fleet's queue; None where there is no fleet."""
         ...
-
-    def artifacts(self, run: str) -> Artifacts: ...
 
     def close(self) -> None: ...

@@ -132,7 +132,7 @@ class WebSession(Workspace[ThreadedDriver]):
         return run
 
     def repository_of(self, run: Run) -> RepositoryEntry:
-        found = self.repositories.find_git_dir(run.started.repository)
+        found = self.repositories.find_owner(run.started.repository, run.started.identity)
         if found is None:
             raise _no_run()
         return found
@@ -144,7 +144,7 @@ class WebSession(Workspace[ThreadedDriver]):
         """Return the repository's runs over time; ledgers that are new are read in a thread."""
         async with self._reading:
             read = self._trends.open_trends
-            return await asyncio.to_thread(read, self.home, repository.git_dir, limit)
+            return await asyncio.to_thread(read, self.home, repository.key, limit)
 
     def run_state(self, run: Run) -> State:
         return find_state(run, driven=self.is_driven(run.id))
@@ -184,7 +184,8 @@ class WebSession(Workspace[ThreadedDriver]):
 
     def find_begun(self, repository: RepositoryEntry, fingerprint: str, since: float) -> str:
         """Return the first run with this fingerprint since then, or ''."""
-        rows = [row for row in self.store.runs(repository.git_dir) if row.started_at >= since]
+        known = self.store.runs(repository.git_dir, repository.identity)
+        rows = [row for row in known if row.started_at >= since]
         for row in reversed(rows):
             started = read_start(self.store, row.id)
             if started is not None and started.request == fingerprint:

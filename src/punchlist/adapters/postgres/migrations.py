@@ -55,6 +55,10 @@ STEPS: tuple[str, ...] = (
     CREATE TABLE stops (run text PRIMARY KEY, by bytea NOT NULL);
     """,
     """
+    ALTER TABLE runs ADD COLUMN identity bytea NOT NULL DEFAULT '';
+    CREATE INDEX runs_by_identity ON runs (identity, started_at DESC);
+    """,
+    """
     CREATE TABLE workers (
       id text PRIMARY KEY,
       machine text NOT NULL,

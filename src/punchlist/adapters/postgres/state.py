@@ -1,4 +1,4 @@
-"""The state of a fleet: ledger, leases and stop requests in PostgreSQL, files below the home."""
+"""The state of a fleet: ledger, leases and stop requests in PostgreSQL."""
 
 from functools import cached_property
 from pathlib import Path
@@ -10,14 +10,12 @@ from punchlist.adapters.postgres.migrations import check_version
 from punchlist.adapters.postgres.queue import PostgresQueue
 from punchlist.adapters.postgres.schedules import DbosSchedules
 from punchlist.adapters.postgres.workers import PostgresWorkers
-from punchlist.adapters.store.artifacts import FolderArtifacts
 
 LEASE = 15.0
 
 
 class PostgresState:
     def __init__(self, url: str, home: Path, *, lease: float = LEASE, patience: float = 60) -> None:
-        self._home = home
         self._database = Database(url, patience=patience)
         with self._database.connect() as base:
             check_version(base)
@@ -37,9 +35,6 @@ class PostgresState:
     @cached_property
     def workers(self) -> PostgresWorkers:
         return PostgresWorkers(self._database, self._lease)
-
-    def artifacts(self, run: str) -> FolderArtifacts:
-        return FolderArtifacts(self._home / "runs" / run)
 
     def close(self) -> None:
         self.leases.close()

@@ -1,5 +1,6 @@
 """Merge a run's fixes into the user's branch, or drop them."""
 
+import asyncio
 import time
 
 from punchlist.adapters.git.apply import BranchApplier, ShownTips
@@ -72,7 +73,7 @@ async def _regroup_commits(
         )
         key = f"grouping {run.seq}"
         run = fold(run, session.store.append(run.id, "people", key, event, time.time()))
-        rewrite_reports(session, run)
+        await asyncio.to_thread(rewrite_reports, session, run)
     return run
 
 

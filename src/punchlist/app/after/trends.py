@@ -6,7 +6,7 @@ from pathlib import Path
 
 from punchlist.app.session import Session
 from punchlist.model.ledger.fold import fold_entries
-from punchlist.model.ledger.run_row import RunRow
+from punchlist.model.ledger.run_row import RepositoryKey, RunRow
 from punchlist.ports.store import Ledgers
 from punchlist.views.tables.trends import TrendPoint, Trends, build_trends, make_point
 
@@ -21,16 +21,16 @@ class TrendReader:
     def __init__(self) -> None:
         self._known: OrderedDict[str, tuple[int, TrendPoint]] = OrderedDict()
 
-    def load_trends(self, store: Ledgers, repository: str, limit: int = RUNS) -> Trends:
+    def load_trends(self, store: Ledgers, repository: RepositoryKey, limit: int = RUNS) -> Trends:
         """Return the trends of the latest `limit` runs; 0 means all."""
-        rows = store.runs(repository)
+        rows = store.runs(repository.path, repository.identity)
         shown = rows[: limit or None]
         points = [self._load_point(store, row) for row in shown]
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return build_trends(points, len(rows) - len(shown))
 
-    def open_trends(self, home: Path, repository: str, limit: int = RUNS) -> Trends:
+    def open_trends(self, home: Path, repository: RepositoryKey, limit: int = RUNS) -> Trends:
         """Do the same with a connection of its own, for a thread."""
         with closing(Session(home, None, {}, readonly=True)) as session:
             return self.load_trends(session.store, repository, limit)

@@ -63,6 +63,7 @@ class RunAgents:
     ) -> None:
         """`earlier` is what the run had used before; `own` are agents that need not be built."""
         folder, self._artifacts = files.folder, files.artifacts
+        self._local = FolderArtifacts(folder)
         self._own = own or {}
         self._settings = settings
         self._mail = mail_folder(folder)
@@ -120,7 +121,7 @@ class RunAgents:
             setup = AgentSetup(name, own, place, self._artifacts, self.spending, self.notices.post)
             agents.append(self._own.get(name) or build_agent(setup))
         policy = AgentRetryPolicy(retries=settings.agents.retries)
-        return Journal(RetryingAgent(agents, policy), self._artifacts)
+        return Journal(RetryingAgent(agents, policy), self._artifacts, self._local)
 
 
 def check_agents(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:

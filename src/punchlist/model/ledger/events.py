@@ -105,6 +105,10 @@ class Started(Event, frozen=True, kw_only=True):
     """Paths in it that the commit under review does not have: their code may have moved."""
     seeks_checks: bool = True
     """Whether the project's checks were looked for. A workflow that runs none does not look."""
+    identity: str = ""
+    """What the repository is called on every machine, where `repository` is its path on one: its
+    remote without credentials, or its registered name.
+    """
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
