@@ -141,3 +141,12 @@ def test_a_run_whose_commits_are_in_another_clone_is_not_resumed_here(clones, tm
     assert "was started in another clone" in told.stderr
     assert str(first.folder) in told.stderr
     assert first("resume", "last").returncode in {0, 1}
+
+
+def test_what_was_allowed_in_one_clone_is_not_allowed_in_another(clones, repo):
+    repo.commit({".punchlist.toml": 'documents = "docs"\n'})
+    first, second = (clones(name, source=repo.root) for name in ("one", "two"))
+    assert first("allow").returncode == 0
+    notes = [json.dumps(each.json("review", "--all")) for each in (first, second)]
+    assert [".punchlist.toml was not used" in each for each in notes] == [False, True]
+    assert len(runs(first)) == len(runs(second)) == 2

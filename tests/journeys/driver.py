@@ -56,7 +56,7 @@ def die_when_written(name: str, *, shared: bool) -> None:
     def make_deadly(store):
         def write(self, file: str, content: bytes):
             stored = store(self, file, content)
-            if name in file:
+            if name in file and not file.startswith("prompts/"):  # these are there before the run
                 os.kill(os.getpid(), signal.SIGKILL)
             return stored
 

@@ -9,6 +9,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.after.branch_state import DISCARDED, discarded_error, no_fix_error, standing_of
 from punchlist.app.after.dismissals import rewrite_reports
+from punchlist.app.drive.drive import sign_for
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.item.batch import CommitGrouping
@@ -63,6 +64,7 @@ async def _regroup_commits(
     with session.state.leases.acquire(run.id):
         run = session.load(run.id)  # inside the lease: with what other processes recorded
         when, landing = int(run.started_at), run.landing
+        workshop = sign_for(run, workshop)
         repository = GitRepository(workshop, WorkTrees(workshop), when=when)
         if landing.arranged and await repository.has_applied(landing.arranged):
             return run

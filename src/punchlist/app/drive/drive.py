@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from punchlist._version import __version__
+from punchlist.adapters.git.checkout import Identity
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.drive.answers import has_ended
 from punchlist.app.drive.stop import drive_until_stopped
@@ -73,9 +74,10 @@ async def drive_run(
     folder = run_folder(session.home, run.id)
     artifacts = session.artifacts(run.id, tell_in_loop(watcher))
     artifacts.pin(run.pins)
-    for file in wiring.list_documents(run).values():
+    for file in wiring.list_needed(run):
         await asyncio.to_thread(artifacts.read, file)  # from now on there is a local copy
     files = RunFiles(folder, artifacts)
+    workshop = sign_for(run, workshop)
     hear, own = watcher.handle_output, session.own_agents
     flags = session.flags
     place = await _meet_workers(session, run, workshop, lease) if session.source else None
@@ -106,6 +108,12 @@ async def _bring_commits(session: Session, run: Run, workshop: Workshop) -> None
     from punchlist.adapters.fleet.shared_repository import bring_branch
 
     await bring_branch(workshop, session.source, run.id)
+
+
+def sign_for(run: Run, workshop: Workshop) -> Workshop:
+    """Return the workshop with the author of commits that the run was started with."""
+    name, email = run.started.committer_name, run.started.committer_email
+    return workshop.sign_as(Identity(name=name, email=email)) if name else workshop
 
 
 def tell_in_loop(watcher: Watcher) -> Tell:

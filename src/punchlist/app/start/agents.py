@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -81,8 +81,9 @@ class RunAgents:
         self.spending = Spending(folder / "spending", limit=limit, earlier=earlier)
         self._players = {role: self._make_player(role, names) for role, names in cast.items()}
 
-    def make_crew(self, hear: Hear) -> Crew:
-        prompts = load_prompts(self._settings)
+    def make_crew(self, hear: Hear, prompts: Mapping[str, str] | None = None) -> Crew:
+        """Return the roles; `prompts` are those that the run pinned, if it did."""
+        prompts = prompts or load_prompts(self._settings)
         if not self._players:
             return Crew()
         from punchlist.roles.crew import build_crew
@@ -149,6 +150,17 @@ def load_prompts(settings: Settings) -> dict[str, str]:
     """Return the prompts that the user's settings name, by role."""
     files = {role: chosen.prompt for role, chosen in settings.role.items() if chosen.prompt}
     return {role: _read_prompt(role, file) for role, file in files.items()}
+
+
+def choose_prompts(roles: Iterable[str], settings: Settings) -> dict[str, str]:
+    """Return the prompts of these roles: those that the user's settings name, else the shipped."""
+    wanted, chosen = tuple(roles), load_prompts(settings)
+    if not wanted:
+        return {}
+    # Imported here: most runs ask no agent.
+    from punchlist.roles.prompting.template import load_prompt
+
+    return {role: chosen.get(role) or load_prompt(role) for role in wanted}
 
 
 def _read_prompt(role: str, file: str) -> str:

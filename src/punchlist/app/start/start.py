@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.drive import drive_run, tell_in_loop
 from punchlist.app.session import Session
+from punchlist.app.start.agents import choose_prompts
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
 from punchlist.errors import UsageError
@@ -39,20 +40,26 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
 
 
 async def make_started(session: Session, ready: Prepared, artifacts: Artifacts) -> Started:
-    """Store the files that were given, and return the run's first event."""
-    repository = session.repository
-    paths = enumerate(ready.documents.values())
-    files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
-    pins = {}
-    for name, path in files.items():
-        content = _read_findings(path)
+    """Store the files that were given and the prompts; return the run's first event."""
+    repository, workshop = session.repository, await session.workshop(fresh=False)
+    documents = {
+        f"findings-{index}-{Path(path).name}": path
+        for index, path in enumerate(ready.documents.values())
+    }
+    files = {name: _read_findings(path) for name, path in documents.items()}
+    prompts = choose_prompts(ready.crew, ready.loaded.settings)
+    prompt_files = {role: f"prompts/{role}.md" for role in prompts}
+    files |= {prompt_files[role]: text.encode() for role, text in prompts.items()}
+    for name, content in files.items():
         await asyncio.to_thread(artifacts.write, name, content)
-        pins[name] = sha256(content).hexdigest()
     return replace(
         ready.started(repository),
         identity=session.key.identity or "",
-        document_files=tuple(files),
-        pins=pins,
+        document_files=tuple(documents),
+        prompt_files=prompt_files,
+        pins={name: sha256(content).hexdigest() for name, content in files.items()},
+        committer_name=workshop.identity.name,
+        committer_email=workshop.identity.email,
         request=ready.fingerprint(repository),
         owed=() if ready.issue_ids else load_debts(session.store, session.key),
         dismissed=load_dismissals(session.store, session.key) | ready.gate.dismissed,

@@ -99,7 +99,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         protected=protected,
         suppressions=suppressions,
         clock=time.time,
-        crew=agents.make_crew(hear),
+        crew=agents.make_crew(hear, _read_prompts(started, artifacts)),
         answered=agents.has_answer,
         forget_answer=agents.forget_answer,
         subscribe=agents.notices.subscribe,
@@ -186,7 +186,27 @@ def _make_kit(
     )
 
 
-def list_documents(run: Run) -> dict[str, str]:
+def list_needed(run: Run) -> tuple[str, ...]:
+    """Return the artifacts that the run goes on with: findings documents and prompts."""
+    return (*_list_documents(run).values(), *run.started.prompt_files.values())
+
+
+def _read_prompts(started: Started, artifacts: Artifacts) -> dict[str, str]:
+    files = started.prompt_files
+    return {role: _require_file(files[role], artifacts).decode() for role in files}
+
+
+def _require_file(name: str, artifacts: Artifacts) -> bytes:
+    content = artifacts.read(name)
+    if content is None:
+        raise UsageError(
+            f"{artifacts.locate(name)} cannot be read: it is not there",
+            hint="put it back, or start a new run",
+        )
+    return content
+
+
+def _list_documents(run: Run) -> dict[str, str]:
     """Return the findings documents that are still to be read: name to artifact."""
     started = run.started
     files = dict(zip(started.documents, started.document_files, strict=True))
@@ -194,16 +214,13 @@ def list_documents(run: Run) -> dict[str, str]:
 
 
 def _open_documents(run: Run, artifacts: Artifacts) -> dict[str, Analyzer]:
-    files = list_documents(run)
+    files = _list_documents(run)
     if not files:
         return {}
     from punchlist.adapters.documents.document import FindingsDocument
 
     opened: dict[str, Analyzer] = {}
     for name, file in files.items():
-        content, where = artifacts.read(file), artifacts.locate(file)
-        if content is None:
-            hint = "start a new run with the findings file"
-            raise UsageError(f"{where} cannot be read: it is not there", hint=hint)
-        opened[name] = FindingsDocument.parse(content, Path(where), name=name)
+        where = Path(artifacts.locate(file))
+        opened[name] = FindingsDocument.parse(_require_file(file, artifacts), where, name=name)
     return opened

@@ -109,6 +109,15 @@ class Started(Event, frozen=True, kw_only=True):
     """What the repository is called on every machine, where `repository` is its path on one: its
     remote without credentials, or its registered name.
     """
+    committer_name: str = ""
+    """Author of the run's commits, on whichever machine they are made. Empty in a ledger of old:
+    then it is the user of the machine.
+    """
+    committer_email: str = ""
+    prompt_files: dict[str, str] = {}
+    """By role: the artifact with its prompt. A ledger of old has none: then it is that of the
+    settings and the version that goes on.
+    """
 
 
 class Reviewed(Event, frozen=True, kw_only=True):
