@@ -108,9 +108,12 @@ class Fleet:
     def environment(self, home):
         folder = self.folder / home
         folder.mkdir(exist_ok=True)
-        if not (folder / "runs").exists():  # a shared folder stands in for an object store
-            (folder / "runs").symlink_to(self.folder / "artifacts")
-        return {**os.environ, "PUNCHLIST_HOME": str(folder), "PUNCHLIST_STORE": self.url}
+        return {
+            **os.environ,
+            "PUNCHLIST_HOME": str(folder),
+            "PUNCHLIST_STORE": self.url,
+            "PUNCHLIST_OBJECTS": str(self.folder / "artifacts"),
+        }
 
     def command(self, *words, home="client", code=0):
         ran = subprocess.run(

@@ -212,6 +212,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     """The address of a collector of OpenTelemetry traces (OTLP over HTTP), `http://127.0.0.1:4318`
     for example; needs the extra `telemetry`. A repository cannot set it.
     """
+    objects: str = ""
+    """Where transcripts, answers, evidence and reports of runs are, for a fleet:
+    `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`, `az://CONTAINER/PREFIX`, or a folder that all
+    machines have (needs the extra `cluster`). Credentials come from the variables of each machine.
+    Default: the state folder. A repository cannot set it.
+    """
+    objects_cache: Annotated[int, Meta(ge=0)] = 1024
+    """How many MB of copies of such objects the state folder holds at most."""
     serve: ServeSettings = ServeSettings()
     sandbox: SandboxSettings = SandboxSettings()
     agents: AgentsSettings = AgentsSettings()
@@ -339,14 +347,16 @@ def _check_unique_names(loaded: LoadedSettings) -> None:
 
 def encode_settings(loaded: LoadedSettings) -> str:
     """Return the settings as the JSON that a run stores: of the variables of agents only the names,
-    because their values may be secrets; those in the repository's own file stay. The store and the
-    collector are not pinned: a run can be copied, and an address may hold a password.
+    because their values may be secrets; those in the repository's own file stay. Where the ledger,
+    the objects and the collector are is not pinned: each machine has its own address, which may
+    hold a password.
     """
     agents = {
         name: replace(agent, env=_blank_values(f"agent.{name}.env", agent.env, loaded.origins))
         for name, agent in loaded.settings.agent.items()
     }
-    pinned = replace(loaded, settings=replace(loaded.settings, agent=agents, store="", traces=""))
+    places = replace(loaded.settings, agent=agents, store="", objects="", traces="")
+    pinned = replace(loaded, settings=places)
     return msgspec.json.encode(pinned).decode()
 
 

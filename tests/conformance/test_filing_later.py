@@ -7,6 +7,7 @@ from punchlist.adapters.trackers.files import INDEX, FilesTracker
 from punchlist.app.start.start import load_debts
 from punchlist.errors import ToolError
 from punchlist.model.item.item import Status
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.ports.tracker import Filing
 from punchlist.steps import report
 from punchlist.views.summary import find_gaps
@@ -44,7 +45,7 @@ def test_what_could_not_be_filed_is_listed_and_the_run_is_incomplete(bench):
         f"Item {n} could not be filed; the next run tries again" for n in sorted(run.filing.unfiled)
     ]
     assert bench.audit(run.id).ok
-    assert [debt.name for debt in load_debts(bench.store, "memory")] == [
+    assert [debt.name for debt in load_debts(bench.store, RepositoryKey("memory"))] == [
         f"{run.id}/{n}" for n in sorted(run.filing.unfiled)
     ]
 
@@ -53,12 +54,12 @@ def test_the_next_run_files_it_once_even_if_it_finds_only_some_of_it_again(bench
     tracker, bench.tracker = bench.tracker, down(bench)
     first = bench.run()
     bench.tracker, bench.documents = tracker, {}
-    second = bench.run(owed=load_debts(bench.store, "memory"))
+    second = bench.run(owed=load_debts(bench.store, RepositoryKey("memory")))
     assert len(first.filing.unfiled) == 2
     assert len(issues(bench)) == 2, (
         "one for what the analyzer sees again, one for what only the document knew"
     )
-    assert load_debts(bench.store, "memory") == ()
+    assert load_debts(bench.store, RepositoryKey("memory")) == ()
     assert second.ended == "leftovers"
     text = "".join((bench.folder / "issues" / name).read_text() for name in issues(bench))
     assert f"run `{first.id}`" in text, "an old item is filed under its own run"
@@ -68,13 +69,13 @@ def test_a_tracker_that_stays_down_keeps_the_debt_and_says_so(bench):
     tracker, bench.tracker = bench.tracker, down(bench)
     first = bench.run()
     bench.reviewers["words"].words, bench.documents = {}, {}
-    second = bench.run(owed=load_debts(bench.store, "memory"))
+    second = bench.run(owed=load_debts(bench.store, RepositoryKey("memory")))
     assert second.ended == "incomplete", "it found nothing, and could not do what was owed"
     assert set(second.filing.owed) == {f"{first.id}/{n}" for n in first.filing.unfiled}
     assert any("of an earlier run could not be filed" in gap.what for gap in find_gaps(second))
     bench.tracker = tracker
-    third = bench.run(owed=load_debts(bench.store, "memory"))
-    assert (third.ended, load_debts(bench.store, "memory")) == ("clean", ())
+    third = bench.run(owed=load_debts(bench.store, RepositoryKey("memory")))
+    assert (third.ended, load_debts(bench.store, RepositoryKey("memory"))) == ("clean", ())
     assert len(issues(bench)) == len(first.filing.unfiled)
 
 
@@ -83,25 +84,27 @@ def test_a_debt_that_the_next_run_fixes_itself_becomes_no_issue(bench):
     bench.run()
     bench.tracker, bench.documents = tracker, {}
     bench.reviewers["words"].words["odd"] = (MINOR, "even")
-    run = bench.run(owed=load_debts(bench.store, "memory"))
+    run = bench.run(owed=load_debts(bench.store, RepositoryKey("memory")))
     assert {item.status for item in run.items.values()} == {Status.FIXED}
     assert len(issues(bench)) == 1, "only the document's"
-    assert load_debts(bench.store, "memory") == ()
+    assert load_debts(bench.store, RepositoryKey("memory")) == ()
 
 
 def test_a_run_that_files_nothing_leaves_the_debts_to_the_one_after(bench):
     bench.tracker = down(bench)
     bench.run()
-    owed = load_debts(bench.store, "memory")
+    owed = load_debts(bench.store, RepositoryKey("memory"))
     run = bench.run("steps: [review, consolidate, {report: {file: none}}]", owed=owed)
     assert run.filing.owed == {}
-    assert [debt.name for debt in load_debts(bench.store, "memory")] == [debt.name for debt in owed]
+    assert [debt.name for debt in load_debts(bench.store, RepositoryKey("memory"))] == [
+        debt.name for debt in owed
+    ]
 
 
 def test_debts_are_of_one_repository(bench):
     bench.tracker = down(bench)
     bench.run()
-    assert load_debts(bench.store, "elsewhere") == ()
+    assert load_debts(bench.store, RepositoryKey("elsewhere")) == ()
 
 
 class Moody:
@@ -143,6 +146,6 @@ def test_a_call_that_fails_does_not_keep_the_next_one_from_being_made(make_bench
     run = bench.run()
     assert len(run.find_items(Status.FILED)) == 3
     assert run.filing.unfiled == {1: "502 from the tracker", 2: "502 from the tracker"}
-    assert [debt.item.number for debt in load_debts(bench.store, "memory")] == [1, 2]
+    assert [debt.item.number for debt in load_debts(bench.store, RepositoryKey("memory"))] == [1, 2]
     assert run.ended == "incomplete"
     assert bench.audit(run.id).ok

@@ -44,7 +44,7 @@ def test_every_behaviour_has_a_row():
         "L2",
         *(f"C{n}" for n in range(1, 35)),
         "C34a",
-        *(f"C{n}" for n in range(35, 46)),
+        *(f"C{n}" for n in range(35, 49)),
     ]
 
 

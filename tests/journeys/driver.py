@@ -1,8 +1,8 @@
 """Runs or resumes on a repository in a process of its own, which may be told to kill itself at an append to the ledger.
 
-driver.py REPOSITORY run|resume [before|after N | written NAME]
+driver.py REPOSITORY run|resume [before|after N | written|shared NAME]
 
-`written` kills it right after a file whose name has NAME in it is stored in the run's folder.
+`written` kills it right after a file whose name has NAME in it is stored in the run's folder, `shared` in the object store.
 """
 
 import asyncio
@@ -47,17 +47,22 @@ class Mortal:
         return getattr(self._store, name)
 
 
-def die_when_written(name: str) -> None:
-    """Kill this process as soon as such a file is stored in a run's folder."""
-    store = FolderArtifacts.write
+def die_when_written(name: str, *, shared: bool) -> None:
+    """Kill this process as soon as such a file is stored in a run's folder, or in the object store."""
+    kind = FolderArtifacts
+    if shared:
+        from punchlist.adapters.objects.artifacts import ObjectArtifacts as kind  # noqa: N813
 
-    def write(self, file: str, content: bytes) -> str:
-        stored = store(self, file, content)
-        if name in file:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return stored
+    def make_deadly(store):
+        def write(self, file: str, content: bytes):
+            stored = store(self, file, content)
+            if name in file and not file.startswith("prompts/"):  # these are there before the run
+                os.kill(os.getpid(), signal.SIGKILL)
+            return stored
 
-    FolderArtifacts.write = write
+        return write
+
+    kind.write, kind.create = make_deadly(kind.write), make_deadly(kind.create)
 
 
 class Silent:
@@ -74,8 +79,8 @@ class Silent:
 async def main(repository: str, what: str, when: str = "", number: str = "0") -> None:
     app = await Session.open(Path(repository), FLAGS)
     with contextlib.closing(app):
-        if when == "written":
-            die_when_written(number)
+        if when in {"written", "shared"}:
+            die_when_written(number, shared=when == "shared")
         elif when:
             app.state.store = Mortal(app.store, when, int(number))
         if what == "run":

@@ -95,7 +95,7 @@ def test_what_is_claimed_is_not_called_dismissed(place):
 
 
 async def _remembered(app):
-    return load_dismissals(app.store, str(app.checkout.git_dir))
+    return load_dismissals(app.store, app.key)
 
 
 def test_a_dismissal_that_was_taken_back_stays_so_though_the_clock_was_set_back_meanwhile(place):

@@ -16,6 +16,7 @@ from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Answered, Asked
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.tui.backend import Backend
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -343,7 +344,7 @@ def test_a_dismissal_comes_to_its_end_though_the_person_goes_on_meanwhile(tmp_pa
 
     async def story():
         dismissing = asyncio.create_task(
-            Backend(tmp_path, "", opened, "ada").dismiss_item("r1", 1, "as meant")
+            Backend(tmp_path, RepositoryKey(), opened, "ada").dismiss_item("r1", 1, "as meant")
         )
         assert await asyncio.to_thread(app.begun.wait, 30)
         dismissing.cancel()

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Request
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.tui.app import WatchApp
 from punchlist.tui.backend import Backend
 
@@ -82,7 +83,9 @@ def opened(
 
 
 def seat(root: Path, home: Path) -> Backend:
-    return Backend(home, str(root / ".git"), lambda: Session.open(root, FLAGS), "pat")
+    return Backend(
+        home, RepositoryKey(str(root / ".git")), lambda: Session.open(root, FLAGS), "pat"
+    )
 
 
 async def _begun(station: Backend, root: Path, request: Request) -> str:

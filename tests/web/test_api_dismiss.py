@@ -15,6 +15,7 @@ from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item
 from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.settings import encode_settings, load_settings
 from punchlist.web.client import Client, NotDone
 from punchlist.web.schemas import Dismissing
@@ -54,7 +55,7 @@ def git_dir(house) -> str:
 
 def remembered(house) -> dict[str, ev.Dismissal]:
     with SqliteStore.open(house.home, readonly=True) as store:
-        return load_dismissals(store, git_dir(house))
+        return load_dismissals(store, RepositoryKey(git_dir(house)))
 
 
 def statuses(client, run: str) -> dict[int, str]:

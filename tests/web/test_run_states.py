@@ -24,6 +24,7 @@ from punchlist.mcp.tools.read import list_runs, run_status
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.tui import run_text
 from punchlist.tui.backend import Backend
 from punchlist.views.run_state import OUTCOME_WORDS, STATE_WORDS, State
@@ -165,7 +166,7 @@ def test_the_command_line_says_the_same_words(cli):
 
 
 def test_the_terminal_view_says_the_same(home):
-    station = Backend(home.home, "", lambda: None, "ada")
+    station = Backend(home.home, RepositoryKey(), lambda: None, "ada")
     lines = {line.id: line for line in station.list_runs()}
     for run, (state, outcome, word) in WORDS.items():
         assert (lines[run].state, lines[run].outcome, lines[run].result) == (state, outcome, word)

@@ -18,6 +18,7 @@ from punchlist.app.after.trends import TrendReader
 from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.views.tables.trends import AgentClaims, make_point
 
 ODD = f"robot {HOSTILE}"
@@ -130,10 +131,10 @@ def test_each_ledger_is_read_once_and_again_only_when_it_has_grown(tmp_path):
             last = tell_run("/srv/shop/.git", f"261115-{number:06}", store)
         store.read_runs.clear()
         reader = TrendReader()
-        first = reader.load_trends(store, "/srv/shop/.git", 0)
+        first = reader.load_trends(store, RepositoryKey("/srv/shop/.git"), 0)
         assert sorted(store.read_runs) == sorted(point.run for point in first.runs)
-        assert reader.load_trends(store, "/srv/shop/.git", 0) == first
+        assert reader.load_trends(store, RepositoryKey("/srv/shop/.git"), 0) == first
         assert len(store.read_runs) == 20
         last.tell(ev.Ended(outcome="leftovers"))
-        assert reader.load_trends(store, "/srv/shop/.git", 0).runs[-1].ended
+        assert reader.load_trends(store, RepositoryKey("/srv/shop/.git"), 0).runs[-1].ended
         assert len(store.read_runs) == 21

@@ -20,9 +20,9 @@ class Repositories:
     def find(self, identifier: str) -> RepositoryEntry | None:
         return next((each for each in self.list_all() if each.id == identifier), None)
 
-    def find_git_dir(self, git_dir: str) -> RepositoryEntry | None:
-        """Return the registered repository of a ledger's run, or None."""
-        return next((each for each in self.list_all() if each.git_dir == git_dir), None)
+    def find_owner(self, path: str, identity: str) -> RepositoryEntry | None:
+        """Return the registered repository of a run, that very clone if there are several."""
+        return find_owner(self.list_all(), path, identity)
 
     async def register(self, folder: Path) -> RepositoryEntry:
         """Register the repository around a folder; a known one stays."""
@@ -43,7 +43,18 @@ async def find_repository(folder: Path) -> RepositoryEntry:
         name=checkout.root.name,
         root=str(checkout.root),
         git_dir=str(checkout.git_dir),
+        identity=checkout.identity,
     )
+
+
+def find_owner(
+    repositories: Iterable[RepositoryEntry], path: str, identity: str
+) -> RepositoryEntry | None:
+    """Return the repository that a run is about, by what the run recorded; None if it is none of
+    these.
+    """
+    owners = [each for each in repositories if each.key.owns(path, identity)]
+    return next((each for each in owners if each.git_dir == path), next(iter(owners), None))
 
 
 async def find_repositories(folders: Iterable[Path]) -> tuple[RepositoryEntry, ...]:

@@ -9,14 +9,14 @@ from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.app.start.allowance import Allowance
-from punchlist.app.stores import open_state
+from punchlist.app.stores import open_artifacts, open_state
 from punchlist.errors import RepositoryError
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
-from punchlist.model.ledger.run_row import RunRow
+from punchlist.model.ledger.run_row import RepositoryKey, RunRow
 from punchlist.ports.agent import Agent
-from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.artifacts import Artifacts, ArtifactStore, Tell
 from punchlist.ports.state import LeaseHolder, SharedState
 from punchlist.ports.store import Ledgers
 from punchlist.settings import LoadedSettings, home_folder, load_settings
@@ -75,7 +75,7 @@ class Session:
 
     def find(self, run_id: str) -> str:
         """Return the whole id of a run of this repository, from a part of it or "last"."""
-        return self.store.find_run(run_id, self.repository if self.checkout else "")
+        return self.store.find_run(run_id, self.key.path, self.key.identity)
 
     def load(self, run_id: str) -> Run:
         found = self.find(run_id)
@@ -85,7 +85,7 @@ class Session:
         return self.store.export(self.find(run_id))
 
     def runs(self) -> Sequence[RunRow]:
-        return self.store.runs(self.repository if self.checkout else "")
+        return self.store.runs(self.key.path, self.key.identity)
 
     def outcome_of(self, row: RunRow) -> str:
         """Return the outcome of a run, with what users recorded after its end."""
@@ -100,8 +100,19 @@ class Session:
         job = queue.find(run_id) if queue is not None else None
         return job is not None and job.state == "queued"
 
-    def artifacts(self, run_id: str) -> Artifacts:
-        return self.state.artifacts(run_id)
+    def artifacts(self, run_id: str, tell: Tell = lambda text: None) -> Artifacts:
+        """Return the files of a run; `tell` is given a line when their store is waited for."""
+        return self.artifact_store.open(run_id, tell)
+
+    def recorded_artifacts(self, run: Run) -> Artifacts:
+        """Return the files of a run; one that was changed since it was recorded is refused."""
+        artifacts = self.artifacts(run.id)
+        artifacts.pin(run.pins)
+        return artifacts
+
+    @cached_property
+    def artifact_store(self) -> ArtifactStore:
+        return open_artifacts(self.settings().settings, self.home)
 
     async def who(self) -> str:
         """Return the user's name in git's configuration, or ''."""
@@ -119,8 +130,18 @@ class Session:
 
     @property
     def repository(self) -> str:
-        """The name of the repository in the ledger."""
+        """The path of the repository in the ledger."""
         return str(self.required_checkout.git_dir)
+
+    @property
+    def key(self) -> RepositoryKey:
+        """What tells the repository from others; an empty one outside of a repository."""
+        found = self.checkout
+        return RepositoryKey(str(found.git_dir), found.identity) if found else RepositoryKey()
+
+    def owns(self, run: Run) -> bool:
+        """Return whether the run is about this repository, in this clone or another."""
+        return self.key.owns(run.started.repository, run.started.identity)
 
     @property
     def repository_folder(self) -> Path:

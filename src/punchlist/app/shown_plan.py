@@ -1,7 +1,6 @@
 """The plan files that a run shows before fixing: load, change and check them."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,7 +9,6 @@ from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Planned
 from punchlist.model.ledger.run import Run
-from punchlist.settings import run_folder
 from punchlist.views.plans.plan_files import decode_file, encode_file, read_plan
 from punchlist.views.plans.plan_forms import (
     MASTER,
@@ -39,7 +37,7 @@ class ShownPlan(Struct, frozen=True, kw_only=True):
 
 def load_plan(session: Session, run: Run) -> ShownPlan:
     """Load the plan; an unreadable file is left out, and is a problem."""
-    plan = _load_blueprint(session.home, run)
+    plan = _load_blueprint(run)
     files = _read_files(session, run, plan.codes.values() if plan else ())
     master, _ = decode_file(MASTER, files.get(MASTER, b"{}"), Master)
     if plan is None and master is not None:
@@ -59,7 +57,7 @@ def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
     found = session.load(run_id).id
     with session.state.leases.acquire(found):
         run = session.load(found)  # inside the lease: the run cannot go on meanwhile
-        plan = _load_blueprint(session.home, run)
+        plan = _load_blueprint(run)
         if plan is None:
             raise UsageError(
                 f"run {run.id} shows no plan that could be changed",
@@ -79,13 +77,13 @@ def change_plan(session: Session, run_id: str, part: Master | Sheet) -> Run:
     return run
 
 
-def _load_blueprint(home: Path, run: Run) -> Blueprint | None:
+def _load_blueprint(run: Run) -> Blueprint | None:
     """Return what the files were made of, or None if the run does not wait for them."""
     arranged = run.position.here.get("batches")
     if run.waiting_for is None or not isinstance(arranged, Planned) or not arranged.files:
         return None
     mine = (batch for batch in arranged.batches if batch.uses_agent)
-    return make_blueprint(run, mine, str(run_folder(home, run.id) / FOLDER), arranged.after)
+    return make_blueprint(run, mine, arranged.files[0].rpartition("/")[0], arranged.after)
 
 
 def _read_files(session: Session, run: Run, codes: Iterable[str]) -> dict[str, bytes]:

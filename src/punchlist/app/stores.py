@@ -1,13 +1,17 @@
-"""Where the state is: SQLite below the home folder, or PostgreSQL for a fleet; copies between."""
+"""Where the state is: below the home folder, or for a fleet in PostgreSQL and an object store."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
+from urllib.parse import quote, urlsplit
 
+from punchlist.adapters.store.artifacts import FolderStore
 from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.errors import LedgerBroken, SettingsError, StoreError
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.ledger.hash_chain import verify_lines
+from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.state import SharedState
 from punchlist.settings import Settings
 
@@ -19,6 +23,10 @@ _SQLITE = "sqlite"
 PATIENCE = 60.0
 """Seconds for which a run waits for a database that is away."""
 _PASSWORD = late_pattern(r"(//[^/:@]*:)[^@/]*@")
+_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3")
+_OBJECTS = (
+    "give s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, file:///FOLDER or a folder"
+)
 _KINDS = "give postgresql://USER@HOST/NAME, or nothing for SQLite in the state folder"
 
 
@@ -51,6 +59,51 @@ def open_fleet(settings: Settings, home: Path) -> "PostgresState":
         raise SettingsError("a worker needs a store in PostgreSQL", hint=_KINDS)
     state = open_state(url, home, lease=settings.fleet.lease)
     return cast("PostgresState", state)
+
+
+def open_artifacts(settings: Settings, home: Path) -> ArtifactStore:
+    """Return the files of runs, where the setting `objects` says; nothing is connected to yet.
+    Raise SettingsError.
+    """
+    if not settings.objects:
+        return FolderStore(home / "runs")
+    url = check_objects(settings.objects)
+    try:
+        # An extra, and slow to load: only a fleet imports it.
+        from punchlist.adapters.objects.artifacts import ObjectStore
+        from punchlist.adapters.objects.bucket import Bucket
+        from punchlist.adapters.objects.cache import ObjectCache
+    except ImportError as error:
+        raise SettingsError(
+            f"objects: an object store needs the extra `cluster` ({error})",
+            hint="pip install 'punchlist[cluster]'",
+        ) from error
+    plain = any(os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS)
+    bucket = Bucket(url, allow_http=plain)
+    return ObjectStore(bucket, ObjectCache(home / "objects", settings.objects_cache << 20))
+
+
+def check_objects(address: str) -> str:
+    """Return the address of an object store as a URL. Raise SettingsError if it is none, or if it
+    holds credentials, which are then not repeated.
+    """
+    parts = urlsplit(address)
+    if not parts.scheme and Path(address).expanduser().is_absolute():
+        return f"file://{quote(str(Path(address).expanduser()))}"
+    if parts.scheme not in {"s3", "gs", "az", "file"}:
+        raise SettingsError(
+            f"objects: {parts.scheme or 'a relative path'} is no kind of object store",
+            hint=_OBJECTS,
+        )
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise SettingsError(
+            "objects: the address has more in it than a place: credentials belong into the"
+            " environment of each machine",
+            hint=_OBJECTS,
+        )
+    if (parts.scheme == "file") == bool(parts.netloc) or not (parts.netloc or parts.path):
+        raise SettingsError(f"objects: {address!r} names no place", hint=_OBJECTS)
+    return address
 
 
 def name_store(url: str, home: Path) -> str:

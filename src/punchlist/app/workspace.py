@@ -70,8 +70,9 @@ class Workspace(Generic[D]):
 
     def rows_of(self, repositories: Iterable[RepositoryEntry]) -> list[RunRow]:
         """Return the runs of these repositories, newest first."""
-        rows = [row for each in repositories for row in self.store.runs(each.git_dir)]
-        return sorted(rows, key=lambda row: (row.started_at, row.id), reverse=True)
+        found = (self.store.runs(each.git_dir, each.identity) for each in repositories)
+        rows = {row.id: row for several in found for row in several}  # clones have the same runs
+        return sorted(rows.values(), key=lambda row: (row.started_at, row.id), reverse=True)
 
     def workflow_of(self, run: str) -> str:
         if run not in self._workflows:

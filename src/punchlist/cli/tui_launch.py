@@ -30,7 +30,6 @@ def open_backend(session: Session) -> "Backend":
     from punchlist.tui.backend import Backend
 
     folder = current_folder()
-    repository = str(session.checkout.git_dir) if session.checkout else ""
     return Backend(
-        session.home, repository, lambda: Session.open(folder, repository=None), login_name()
+        session.home, session.key, lambda: Session.open(folder, repository=None), login_name()
     )

@@ -50,6 +50,10 @@ class Watcher(Protocol):
         """Receive a piece of an agent's output, which is not in the ledger."""
         ...
 
+    def handle_delay(self, text: str) -> None:
+        """Receive what the run waits for at the moment."""
+        ...
+
 
 class Engine:
     """Drives one run in one process. The caller holds the lease."""
@@ -298,7 +302,7 @@ class Engine:
         cut = self._world.collect_cut_calls()
         if cut != Usage():
             event = replace(event, usage=event.usage + replace(cut, seconds=0))
-        if pins := self._pin_transcript(event):
+        if pins := await self._pin_transcript(event):
             event = replace(event, pins={**event.pins, **pins})
         append, at = self._store.append, self._world.clock()
         writing = asyncio.ensure_future(
@@ -306,15 +310,16 @@ class Engine:
         )
         stop = await _wait_for([writing])
         entry = writing.result()
+        self._world.artifacts.pin(entry.event.pins)
         self._run = fold(self._run, entry)
         self._watcher.handle_event(entry, self._run)
         if stop is not None:
             raise stop
 
-    def _pin_transcript(self, event: ev.AnyEvent) -> dict[str, str]:
+    async def _pin_transcript(self, event: ev.AnyEvent) -> dict[str, str]:
         """Return the hash of the transcript that the event names, by its name."""
         name: str = getattr(event, "transcript", "")
-        content = self._world.artifacts.read(name) if name else None
+        content = await asyncio.to_thread(self._world.artifacts.read, name) if name else None
         return {} if content is None else {name: sha256(content).hexdigest()}
 
 

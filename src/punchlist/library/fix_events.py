@@ -70,6 +70,8 @@ class StageWatcher:
 
     def handle_output(self, label: str, piece: str) -> None: ...
 
+    def handle_delay(self, text: str) -> None: ...
+
     def _begin_cycle(self, items: int) -> None:
         self._cycle += 1
         self._open, self._verifying = True, False

@@ -66,6 +66,8 @@ class _EventForwarder:
 
     def handle_output(self, label: str, piece: str) -> None: ...
 
+    def handle_delay(self, text: str) -> None: ...
+
 
 async def review_and_fix(  # noqa: PLR0913 - one keyword per thing that may be said; all have a default
     feature_name: str,

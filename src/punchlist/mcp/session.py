@@ -9,7 +9,7 @@ from msgspec import Struct
 from punchlist.app.access import Role
 from punchlist.app.drive.background import RunDriver, wait_ring
 from punchlist.app.drive.tasks import Tasks
-from punchlist.app.repositories import RepositoryEntry
+from punchlist.app.repositories import RepositoryEntry, find_owner
 from punchlist.app.session import Session
 from punchlist.app.start.request import Request
 from punchlist.app.workspace import Workspace
@@ -78,8 +78,10 @@ class McpSession(Workspace[RunDriver]):
         return self.load(found[0])
 
     def repository_of(self, run: Run) -> RepositoryEntry:
-        git_dir = run.started.repository
-        return next(each for each in self.repositories if each.git_dir == git_dir)
+        found = find_owner(self.repositories, run.started.repository, run.started.identity)
+        if found is None:
+            raise UsageError(f"run {run.id} is about no repository here", hint="list_runs")
+        return found
 
     def run_state(self, run: Run) -> State:
         return find_state(run, driven=self.is_driven(run.id))

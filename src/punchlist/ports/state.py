@@ -1,4 +1,4 @@
-"""The ports to what outlives a process: the ledger, who drives a run, requests to stop, files."""
+"""The ports to what outlives a process: the ledger, who drives a run, requests to stop."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
 
-from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.fleet.queue import RunQueue
 from punchlist.ports.store import Ledgers
 
@@ -116,8 +115,6 @@ class SharedState(Protocol):
     def queue(self) -> RunQueue | None:
         """The fleet's queue; None where there is no fleet."""
         ...
-
-    def artifacts(self, run: str) -> Artifacts: ...
 
     def wait_for(self, seconds: float) -> None:
         """Let operations wait so long for a state that is away; 0: raise StoreAway at once."""

@@ -31,15 +31,17 @@ class Store(Protocol):
         """Return the entries of a run in order."""
         ...
 
-    def runs(self, repository: str = "") -> Sequence[RunRow]:
-        """Return the runs of one repository, or of all, newest first."""
+    def runs(self, repository: str = "", identity: str | None = None) -> Sequence[RunRow]:
+        """Return the runs of one repository (by its path here, and what it is called everywhere),
+        or of all, newest first.
+        """
         ...
 
 
 class Ledgers(Store, Protocol):
     """The ledger with all that is asked about many runs, and a cache of measurements."""
 
-    def read_kind(self, kind: str, repository: str) -> Iterator[Entry]:
+    def read_kind(self, kind: str, repository: str, identity: str | None = None) -> Iterator[Entry]:
         """Return the entries of one kind in all runs of a repository, oldest run first."""
         ...
 
@@ -55,8 +57,10 @@ class Ledgers(Store, Protocol):
         """Return the run's lines with what the tables say beside them, all of one moment."""
         ...
 
-    def find_run(self, part: str, repository: str = "") -> str:
-        """Return the run whose id this names, or the newest for "last"; raise UsageError."""
+    def find_run(self, part: str, repository: str = "", identity: str | None = None) -> str:
+        """Return the run whose id this names, or the newest for "last", of this very clone if it
+        has one; raise UsageError.
+        """
         ...
 
     def sum_usage(self, since: float) -> Usage:

@@ -11,6 +11,7 @@ from punchlist.model.item.item import ACTIONABLE, Fact, Move
 from punchlist.model.ledger.events import Dismissed, Reported
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
+from punchlist.steps.support.files import write_files
 from punchlist.steps.support.item_matching import Sort, sort_findings
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 from punchlist.views.findings_document import HEADING, findings_document
@@ -57,7 +58,7 @@ def step(run: Run, options: Options, place: str) -> tuple[Action, ...]:
 
 async def write_document(task: WriteDown, run: Run, world: World) -> Reported:
     name, content = findings_document(run, task.round)
-    return Reported(artifacts=(world.artifacts.write(name, content),))
+    return Reported(artifacts=await write_files({name: content}, world))
 
 
 async def place_document(task: Place, run: Run, world: World) -> Reported:

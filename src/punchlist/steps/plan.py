@@ -20,6 +20,7 @@ from punchlist.steps.support.batching import (
     is_for_agent,
     make_batches,
 )
+from punchlist.steps.support.files import read_files, write_files
 from punchlist.steps.support.project_context import build_task, open_tip
 from punchlist.steps.verb import Action, Verb, select_pending
 from punchlist.views.plans.plan_files import EditedPlan, plan_files, read_plan
@@ -119,7 +120,7 @@ async def arrange_batches(task: Arrange, run: Run, world: World) -> Planned:
     if isinstance(considered, Planned) and considered.after:
         plan = replace(plan, after=order_batches(plan.batches, considered.after))
     if task.options.files:
-        plan = replace(plan, files=_write_files(plan.batches, plan.after, run, world))
+        plan = replace(plan, files=await _write_files(plan.batches, plan.after, run, world))
     return plan
 
 
@@ -173,16 +174,15 @@ def _waits_for(batch: int, other: int, after: _Order) -> bool:
     return any(each == other or _waits_for(each, other, after) for each in after.get(batch, ()))
 
 
-def _write_files(
+async def _write_files(
     batches: tuple[Batch, ...], after: _Order, run: Run, world: World
 ) -> tuple[str, ...]:
     mine = tuple(batch for batch in batches if batch.uses_agent)
     if not mine:
         return ()
-    write = world.artifacts.write
-    folder = write(f"{_FOLDER}/README.txt", _README).rpartition("/")[0]
-    files = plan_files(run, mine, folder, after=after)
-    return tuple(write(f"{_FOLDER}/{name}", content) for name, content in files.items())
+    (readme,) = await write_files({f"{_FOLDER}/README.txt": _README}, world)
+    files = plan_files(run, mine, readme.rpartition("/")[0], after=after)
+    return await write_files({f"{_FOLDER}/{name}": files[name] for name in files}, world)
 
 
 _README = b"""These files say how the items will be fixed. Change them before you answer the run's
@@ -212,8 +212,8 @@ async def reread_plan(task: Reread, run: Run, world: World) -> Planned:
     after = arranged.after if isinstance(arranged, Planned) else {}
     mine = tuple(batch for batch in batches if batch.uses_agent)
     names = plan_files(run, mine, "", after=after)
-    contents = {name: world.artifacts.read(f"{_FOLDER}/{name}") for name in names}
-    texts = {name: content for name, content in contents.items() if content is not None}
+    read = await read_files((f"{_FOLDER}/{name}" for name in names), world)
+    texts = {path.removeprefix(f"{_FOLDER}/"): content for path, content in read.items()}
     edited = read_plan(texts, run, mine, after=after)
     if edited.problems:
         return Planned(batches=batches, after=after, failed="; ".join(edited.problems))

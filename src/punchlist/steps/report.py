@@ -19,6 +19,7 @@ from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.results import ResultStore
 from punchlist.ports.world import World
 from punchlist.steps.support.analyze import Analyze, run_analyzer
+from punchlist.steps.support.files import write_files
 from punchlist.steps.support.item_matching import Sort, sort_findings
 from punchlist.steps.support.unseen_files import find_unseen_files
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
@@ -168,9 +169,8 @@ async def write_reports(task: WriteReports, run: Run, world: World) -> Reported:
     filing = replace(run.filing, listed=listed)
     ended = replace(run, filing=filing, ended=run_outcome(run).value)
     rendered = {name: render(ended) for name, render in world.reports.items()}
-    write = world.artifacts.write
-    written = tuple(write(name, content) for name, content in rendered.items() if content)
-    return Reported(artifacts=written, listed=listed)
+    files = {name: content for name, content in rendered.items() if content}
+    return Reported(artifacts=await write_files(files, world), listed=listed)
 
 
 async def keep_results(task: Keep, run: Run, world: World) -> Kept:

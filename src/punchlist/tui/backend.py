@@ -17,6 +17,7 @@ from punchlist.app.session import Session
 from punchlist.app.workspace import Workspace
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.steps import Action
 from punchlist.tui.board import count_shelves
 from punchlist.views.run_line import RunLine
@@ -70,7 +71,11 @@ class Backend(Workspace[ThreadedDriver]):
     """`opened` returns a new session in the user's folder; the caller closes it."""
 
     def __init__(
-        self, home: Path, repository: str, opened: Callable[[], Awaitable[Session]], who: str
+        self,
+        home: Path,
+        repository: RepositoryKey,
+        opened: Callable[[], Awaitable[Session]],
+        who: str,
     ) -> None:
         super().__init__(Session(home, None, {}, readonly=True), ThreadedDriver())
         self._repository = repository
@@ -91,12 +96,12 @@ class Backend(Workspace[ThreadedDriver]):
         self.session.close()
 
     def find_run(self, named: str) -> str:
-        return self.session.store.find_run(named, self._repository)
+        return self.session.store.find_run(named, self._repository.path, self._repository.identity)
 
     def list_runs(self) -> list[RunLine]:
         """Return the runs of this repository, or all, newest first; there may be no ledger yet."""
         with closing(Session(self.home, None, {}, readonly=True)) as session:
-            rows = session.store.runs(self._repository)
+            rows = session.store.runs(self._repository.path, self._repository.identity)
         return [self.line(row) for row in rows]
 
     def is_driven(self, run: str) -> bool:

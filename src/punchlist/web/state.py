@@ -156,7 +156,7 @@ class WebSession(Workspace[ThreadedDriver]):
         return run
 
     def repository_of(self, run: Run) -> RepositoryEntry:
-        found = self.repositories.find_git_dir(run.started.repository)
+        found = self.repositories.find_owner(run.started.repository, run.started.identity)
         if found is None:
             raise _no_run()
         return found
@@ -168,7 +168,7 @@ class WebSession(Workspace[ThreadedDriver]):
         """Return the repository's runs over time; ledgers that are new are read in a thread."""
         async with self._reading:
             read = self._trends.open_trends
-            return await asyncio.to_thread(read, self.session, repository.git_dir, limit)
+            return await asyncio.to_thread(read, self.session, repository.key, limit)
 
     async def load_fleet(self) -> Fleet:
         """Return what all processes do with runs of registered repositories, and all costs; read in

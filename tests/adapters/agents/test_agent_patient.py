@@ -148,7 +148,7 @@ def journal(tmp_path):
     numbers = (replace(GOOD, text=f"answer {n}") for n in count(1))
     actor = Actor("claude")
     actor.lines = numbers
-    return actor, lambda: Journal(actor, FolderArtifacts(tmp_path))
+    return actor, lambda: Journal(actor, FolderArtifacts(tmp_path), FolderArtifacts(tmp_path))
 
 
 def told(journal, **changes):
@@ -178,7 +178,7 @@ def test_another_question_under_the_same_label_is_asked_and_so_is_another_label(
 
 def test_a_failure_is_not_kept(tmp_path):
     actor = Actor("claude", bad(AgentTrouble.RATE_LIMIT), GOOD)
-    journal = Journal(actor, FolderArtifacts(tmp_path))
+    journal = Journal(actor, FolderArtifacts(tmp_path), FolderArtifacts(tmp_path))
     assert told(journal).failed
     assert journal.find_reply("fix/1") is None
     assert not told(journal).failed

@@ -8,6 +8,7 @@ import threading
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.errors import AlreadyRunning, UsageError
@@ -178,6 +179,36 @@ def test_a_run_is_found_by_any_unique_part_of_its_id_or_as_the_last(store):
         store.find_run("x")
     with pytest.raises(UsageError, match="no run is recorded for /elsewhere"):
         store.find_run("abc", "/elsewhere")
+
+
+def test_runs_belong_to_a_repository_by_its_identity_or_to_a_path_if_they_have_none(store):
+    shared, path = "example.org/team/shop", "/repo/a"
+    given = {
+        "here": (path, shared),
+        "there": ("/elsewhere", shared),
+        "fork": (path, "example.org/ada/shop"),
+        "old": (path, ""),
+    }
+    for at, (run, (where, identity)) in enumerate(given.items()):
+        store.append(run, "0", "a", replace(started(where), identity=identity), at)
+        store.append(run, "1", "a", DISMISSED, at + 10)
+
+    def found(*key):
+        rows = {row.id for row in store.runs(*key)}
+        assert {entry.run for entry in store.read_kind("dismissed", *key)} == rows
+        return rows
+
+    assert found(path, shared) == {"here", "there", "old"}
+    assert found("/new/place", shared) == {"here", "there"}
+    assert found(path, "") == {"old"}, "a repository without an identity is none that has one"
+    assert found(path) == {"here", "fork", "old"}, "nothing was looked for but the path"
+    assert {row.id: row.identity for row in store.runs()} == {
+        run: identity for run, (_, identity) in given.items()
+    }
+    assert store.find_run("last", path, shared) == "old"
+    assert store.find_run("last", "/elsewhere", shared) == "there", "that of this very clone"
+    assert store.find_run("last", "/new/place", shared) == "there"
+    assert store.take_snapshot("here").faults == ()
 
 
 def test_threads_and_processes_may_append_at_once(open_state):

@@ -1,47 +1,26 @@
-"""Artifacts are there whole or not at all, and only in their folder."""
+"""Files of a run in its folder are there whole or not at all."""
 
 from pathlib import Path
 
 import pytest
+from artifacts_contract import *  # noqa: F403 - all tests of the contract
+from artifacts_contract import RUN
 
-from punchlist.adapters.store.artifacts import FolderArtifacts
-from punchlist.errors import StoreError
-
-
-def test_what_was_written_is_read_back_and_a_person_finds_it(tmp_path):
-    artifacts = FolderArtifacts(tmp_path / "run")
-    where = artifacts.write("checks/pytest.xml", b"\x00<xml/>")
-    assert Path(where).read_bytes() == b"\x00<xml/>" == artifacts.read("checks/pytest.xml")
-    artifacts.write("checks/pytest.xml", b"again")
-    assert artifacts.read("checks/pytest.xml") == b"again"
-    assert artifacts.read("other") is None
-    assert artifacts.read("checks") is None
-    assert artifacts.read("checks/pytest.xml/deeper") is None
+from punchlist.adapters.store.artifacts import FolderArtifacts, FolderStore
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        "/etc/passwd",
-        "../x",
-        "a/../../x",
-        "a//b",
-        ".hidden",
-        "a/.b",
-        "a\\b",
-        "a\nb",
-        "a\x00",
-        "x" * 300,
-    ],
-)
-def test_no_name_leads_out_of_the_folder(tmp_path, name):
-    artifacts = FolderArtifacts(tmp_path / "run")
-    with pytest.raises(StoreError, match="no name for an artifact"):
-        artifacts.write(name, b"x")
-    with pytest.raises(StoreError, match="no name for an artifact"):
-        artifacts.read(name)
-    assert list(tmp_path.iterdir()) == []
+@pytest.fixture
+def open_files(tmp_path):
+    return lambda run=RUN: FolderStore(tmp_path / "runs").open(run, print)
+
+
+def test_a_person_finds_the_file_and_no_other_program_leaves_one_in_the_list(tmp_path, open_files):
+    where = open_files().write("checks/pytest.xml", b"x")
+    assert Path(where).read_bytes() == b"x"
+    assert FolderStore(tmp_path / "runs").list_runs() == {RUN}
+    (tmp_path / "runs" / RUN / "agents").mkdir()
+    (tmp_path / "runs" / RUN / "agents" / "login").write_text("secret")
+    assert open_files().list_sizes() == {"checks/pytest.xml": 1}
 
 
 def test_a_full_disk_leaves_the_old_content_and_no_rubbish(tmp_path, apart):

@@ -1,5 +1,6 @@
 """Agents that are command-line programs: prompt on stdin, output read line by line."""
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -118,7 +119,10 @@ class CliAgent:
         ran = replace(ran, stdout=mask(ran.stdout), stderr=mask(ran.stderr))
         parsed = _apply_trouble(ran, dialect.parse_output(_without_stop(ran), ask))
         parsed = replace(parsed, failed=contained.explain_failure(parsed.failed))
-        return self._build_reply(ask, ran, parsed, meter)
+        reply = self._build_reply(ask, ran, parsed, meter)
+        name = f"{make_filename(ask.label)}.{make_filename(self.name)}"
+        saved = await asyncio.to_thread(_save_transcript, self._setup.artifacts, name, ran)
+        return replace(reply, transcript=saved)
 
     def _contain_call(self, ask: Ask, given: Mapping[str, str]) -> ContainedCall:
         """Return the variables of a call, and what it may reach; keys stay outside if they can."""
@@ -227,7 +231,6 @@ class CliAgent:
         self, ask: Ask, ran: ProcessResult, parsed: ParsedReply, meter: CallMeter
     ) -> Reply:
         usage = self._mark_unknown(self._count_usage(ask, parsed, meter), ran, parsed)
-        name = f"{make_filename(ask.label)}.{make_filename(self.name)}"
         return Reply(
             agent=self.name,
             text=parsed.text,
@@ -238,7 +241,6 @@ class CliAgent:
             retry_after=parsed.retry_after,
             opened=_relative_paths(parsed.opened, ask.folder),
             denied=tuple(dict.fromkeys(parsed.denied)),
-            transcript=_save_transcript(self._setup.artifacts, name, ran),
         )
 
     def _count_usage(self, ask: Ask, parsed: ParsedReply, meter: CallMeter) -> Usage:
@@ -394,12 +396,10 @@ def _save_transcript(artifacts: Artifacts, name: str, ran: ProcessResult) -> str
     """Write the output as a new artifact `calls/NAME.N.jsonl` and return its name."""
     stderr = b"".join(b"# " + line + b"\n" for line in ran.stderr.splitlines())
     trouble = f"# [{ran.trouble}]\n".encode() if ran.trouble else b""
-    free = free_name(artifacts, f"calls/{name}", "jsonl")
-    artifacts.write(free, ran.stdout + stderr + trouble)
-    return free
+    return save_new(artifacts, f"calls/{name}", "jsonl", ran.stdout + stderr + trouble)
 
 
-def free_name(artifacts: Artifacts, stem: str, suffix: str) -> str:
-    """Return the first name STEM.N.SUFFIX that no artifact has."""
+def save_new(artifacts: Artifacts, stem: str, suffix: str, content: bytes) -> str:
+    """Write an artifact under the first name STEM.N.SUFFIX that none has; return the name."""
     names = (f"{stem}.{number}.{suffix}" for number in count(1))
-    return next(name for name in names if artifacts.read(name) is None)
+    return next(name for name in names if artifacts.create(name, content) is None)

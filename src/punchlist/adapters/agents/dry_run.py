@@ -1,6 +1,6 @@
 """Dry-run agent: saves each prompt as an artifact and never answers."""
 
-from punchlist.adapters.agents.cli_agent import AgentSetup, free_name, make_filename
+from punchlist.adapters.agents.cli_agent import AgentSetup, make_filename, save_new
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 
 NOT_ASKED = "dry run: no agent was asked"
@@ -13,7 +13,7 @@ class DryAgent:
 
     async def ask(self, ask: Ask, hear: Hear) -> Reply:
         """Save the prompt as an artifact, named in the reply as its transcript."""
-        name = free_name(self._artifacts, f"prompts/{make_filename(ask.label)}", "md")
-        where = self._artifacts.write(name, ask.prompt.encode(errors="replace"))
-        hear(f"the prompt is in {where}")
+        prompt = ask.prompt.encode(errors="replace")
+        name = save_new(self._artifacts, f"prompts/{make_filename(ask.label)}", "md", prompt)
+        hear(f"the prompt is in {self._artifacts.locate(name)}")
         return Reply(agent=self.name, failed=NOT_ASKED, trouble=AgentTrouble.OTHER, transcript=name)

@@ -49,7 +49,12 @@ class FindingsDocument:
         """Open a file; `name` is the source of the findings (default: the file). Raise UsageError
         if it is unreadable or of unknown format.
         """
-        content = _repair_escapes(_convert_utf8(_read_file(path, limit)))
+        return cls.parse(_read_file(path, limit), path, name=name)
+
+    @classmethod
+    def parse(cls, content: bytes, path: Path, *, name: str = "") -> Self:
+        """As `open`, with what the file holds."""
+        content = _repair_escapes(_convert_utf8(content))
         hint = f"give {FORMATS}"
         try:
             read = detect_format(content)

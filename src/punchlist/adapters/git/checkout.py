@@ -1,7 +1,9 @@
 """The user's repository, read only."""
 
+import asyncio
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +18,7 @@ from punchlist.adapters.git.command import (
     require_git,
     split_fields,
 )
+from punchlist.adapters.git.identity import NAME, RemoteName, choose_name
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.finding.late_pattern import late_pattern
@@ -28,6 +31,7 @@ _FACTS = (
 )
 _FOLDERS = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
 _HEAD = "HEAD^{commit}"
+_NAMING = rf"^({re.escape(NAME)}|remote\..*\.url|url\..*\.insteadof)$"
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop", "default")
 _TRUSTED = ("safe.directory=*",)
 """Set only after git itself, with the user's own configuration, agreed to work here."""
@@ -55,6 +59,8 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
     shallow: bool
     object_format: str
     head: str
+    identity: str = ""
+    """What the repository is called on every machine; '' if nothing says it."""
 
     @classmethod
     async def find(cls, start: Path, *, unborn: bool = False) -> "Checkout":
@@ -67,7 +73,10 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
             hint = "run punchlist inside a git repository"
             raise UsageError(f"{start}: no such folder", hint=hint)
         git = Git(start, theirs=True)
-        facts = await git.run("rev-parse", *_FACTS, *_FOLDERS, _HEAD)
+        facts, settings = await asyncio.gather(
+            git.run("rev-parse", *_FACTS, *_FOLDERS, _HEAD),
+            git.run("config", "-z", "--get-regexp", _NAMING),
+        )
         lines = decode_text(facts.stdout).splitlines()
         if len(lines) < len(_FACTS):
             raise _explain_refusal(start, facts)
@@ -84,6 +93,7 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
             folders = [await git.read_line("rev-parse", folder) for folder in _FOLDERS]
             head = await _read_head(git, Path(folders[0]), unborn=unborn)
         root, git_dir, own_dir = folders
+        name = choose_name(_parse_settings(settings.stdout), Path(root))
         return cls(
             root=Path(root),
             start=start,
@@ -92,6 +102,7 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
             shallow=shallow == "true",
             object_format=object_format,
             head=head,
+            identity=await _identify(git, name, head if shallow == "false" else ""),
         )
 
     @cached_property
@@ -160,10 +171,10 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
     async def read_identity(self) -> Identity:
         """Return the user's name and email from git's configuration."""
         found = await self.user_git.run("config", "-z", "--get-regexp", r"^user\.(name|email)$")
-        known = {}
-        for entry in split_fields(found.stdout):
-            key, _, value = entry.partition("\n")
-            known[key.removeprefix("user.")] = value.strip().translate(_NOT_IN_NAMES)
+        known = {
+            key.removeprefix("user."): value.strip().translate(_NOT_IN_NAMES)
+            for key, value in _parse_settings(found.stdout)
+        }
         return Identity(**known) if all(map(known.get, ("name", "email"))) else Identity()
 
     async def read_file(self, commit: str, path: str) -> bytes | None:
@@ -205,6 +216,23 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
                 hint="name files and folders of this repository",
             )
         return full.relative_to(root).as_posix()
+
+
+def _parse_settings(printed: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the names and values that `git config -z` printed."""
+    for entry in split_fields(printed):
+        key, _, value = entry.partition("\n")
+        yield key, value
+
+
+async def _identify(git: Git, name: RemoteName | None, head: str) -> str:
+    """Return the repository's identity. A name that may be that of several repositories is one
+    together with the first commit; a clone without that has no identity then.
+    """
+    if name is None or not name.vague:
+        return name.name if name else ""
+    roots = await git.find_line("rev-list", "--max-parents=0", head) if head else ""
+    return f"{name.name}#{roots.split()[-1][:16]}" if roots else ""
 
 
 async def _read_head(git: Git, root: Path, *, unborn: bool) -> str:

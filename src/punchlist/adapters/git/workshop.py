@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,12 @@ class Workshop:
     @cached_property
     def git(self) -> Git:
         return Git(self.git_dir)
+
+    def sign_as(self, identity: Identity) -> "Workshop":
+        """Return the same workshop with another author of commits."""
+        other = copy(self)
+        other.identity = identity
+        return other
 
     async def list_tree(self, commit: str) -> dict[str, TreeEntry]:
         """Return a commit's entries by path, in git's order; the last few listings are cached."""

@@ -24,11 +24,15 @@ _COURSE = """
   SELECT run, line FROM entries WHERE run = ANY(%s)
   AND kind IN ('started', 'asked', 'clarified', 'answered', 'interrupted', 'resumed') ORDER BY seq
 """
-_RUNS = """
-  SELECT id, repository, started_at, last_at, last_kind, entries, active, coalesce(ended_at, 0),
-         outcome, coalesce(ended_seq < entries, false)
-  FROM runs WHERE %(repository)s IN ('', repository) ORDER BY started_at DESC, id DESC
+_MINE = """
+  (%(repository)s = '' OR (identity <> '' AND identity = %(identity)s)
+   OR (repository = %(repository)s AND (%(identity)s::bytea IS NULL OR identity = '')))
 """
+_RUNS = f"""
+  SELECT id, repository, started_at, last_at, last_kind, entries, active, coalesce(ended_at, 0),
+         outcome, coalesce(ended_seq < entries, false), identity
+  FROM runs WHERE {_MINE} ORDER BY started_at DESC, id DESC
+"""  # noqa: S608 - no value is in it
 _APPEND = """
   WITH ours AS (
     SELECT 1 FROM fences WHERE name = %(name)s AND epoch = %(epoch)s FOR SHARE
@@ -41,9 +45,9 @@ _APPEND = """
     FROM fence ON CONFLICT DO NOTHING RETURNING 1
   ), noted AS (
     INSERT INTO runs (id, repository, started_at, head, entries, last_at, last_kind, latest_at,
-                      active, ended_at, outcome, ended_seq)
+                      active, ended_at, outcome, ended_seq, identity)
     SELECT %(run)s, %(repository)s, %(at)s, %(hash)s, 1, %(at)s, %(kind)s, %(at)s, 0, %(ended)s,
-           %(outcome)s, %(ended_seq)s
+           %(outcome)s, %(ended_seq)s, %(identity)s
     FROM put ON CONFLICT (id) DO UPDATE SET
       head = excluded.head,
       entries = %(seq)s,
@@ -115,12 +119,12 @@ class PostgresStore:
         for line in self._read_lines(run, after):
             yield decode_line(line, run)
 
-    def read_kind(self, kind: str, repository: str) -> Iterator[Entry]:
+    def read_kind(self, kind: str, repository: str, identity: str | None = None) -> Iterator[Entry]:
         """Yield the entries of one kind in all runs of a repository, oldest run first."""
         for (line,) in self._database.fetch(
-            """SELECT line FROM entries JOIN runs ON runs.id = entries.run
-               WHERE runs.repository = %s AND kind = %s ORDER BY runs.started_at, run, seq""",
-            (encode(repository), kind),
+            f"""SELECT line FROM entries JOIN runs ON runs.id = entries.run
+                WHERE {_MINE} AND kind = %(kind)s ORDER BY runs.started_at, run, seq""",  # noqa: S608
+            {**_name(repository, identity), "kind": kind},
         ):
             yield decode_line(line, repository)
 
@@ -150,38 +154,44 @@ class PostgresStore:
                 base.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 rows = base.execute(_ROWS, (run,)).fetchall()
                 return rows, base.execute(
-                    "SELECT id, repository, started_at, head FROM runs WHERE id = %s", (run,)
+                    "SELECT id, repository, started_at, identity, head FROM runs WHERE id = %s",
+                    (run,),
                 ).fetchall()
 
         rows, known = self._database.run(look)
         faults: list[str] = []
         if known and rows:
-            name, repository, start, _ = known[0]
-            faults += compare_run_row((name, decode(repository), start), rows[0][-1])
+            name, path, start, identity, _ = known[0]
+            told = (name, decode(path), start, decode(identity))
+            faults += compare_run_row(told, rows[0][-1])
         for *columns, line in rows:
-            told = [decode(each) if isinstance(each, bytes) else each for each in columns]
-            faults += compare_columns(dict(zip(_COLUMNS, told, strict=True)), line)
+            plain = [decode(each) if isinstance(each, bytes) else each for each in columns]
+            faults += compare_columns(dict(zip(_COLUMNS, plain, strict=True)), line)
         head = known[0][-1] if known else ""
         return LedgerSnapshot(tuple(row[-1] for row in rows), head, tuple(faults))
 
-    def runs(self, repository: str = "") -> list[RunRow]:
+    def runs(self, repository: str = "", identity: str | None = None) -> list[RunRow]:
         """Return the runs of one repository, or of all, newest first."""
-        rows = self._database.fetch(_RUNS, {"repository": encode(repository)})
-        found = (RunRow(name, decode(where), *rest) for name, where, *rest in rows)
-        known = list(found)
+        rows = self._database.fetch(_RUNS, _name(repository, identity))
+        known = [
+            replace(RunRow(run, decode(path), *rest), identity=decode(name))
+            for run, path, *rest, name in rows
+        ]
         courses: dict[str, list[bytes]] = {row.id: [] for row in known if not row.outcome}
         for run, line in self._database.fetch(_COURSE, (list(courses),)) if courses else ():
             courses[run].append(line)
         return [fold_course(row, courses[row.id]) if row.id in courses else row for row in known]
 
-    def find_run(self, part: str, repository: str = "") -> str:
-        """Return the run whose id has this part, or the newest for "last"; raises UsageError."""
+    def find_run(self, part: str, repository: str = "", identity: str | None = None) -> str:
+        """Return the run whose id has this part, or the newest for "last", of this very clone if it
+        has one; raises UsageError.
+        """
         rows = self._database.fetch(
-            "SELECT id FROM runs WHERE %(repository)s IN ('', repository)"
+            f"SELECT id, repository = %(repository)s FROM runs WHERE {_MINE}"  # noqa: S608
             " ORDER BY started_at DESC, id DESC",
-            {"repository": encode(repository)},
+            _name(repository, identity),
         )
-        return choose_run([run for (run,) in rows], part, repository)
+        return choose_run(rows, part, repository)
 
     def sum_usage(self, since: float) -> Usage:
         """Return the dollars, and the calls of unknown cost, of all entries since that time."""
@@ -263,6 +273,11 @@ def append_within(base: Connection, draft: Entry) -> Entry:
     return entry
 
 
+def _name(repository: str, identity: str | None) -> dict[str, object]:
+    known = None if identity is None else encode(identity)
+    return {"repository": encode(repository), "identity": known}
+
+
 def _make_values(entry: Entry, epoch: int | None) -> dict[str, object]:
     event = entry.event
     ended = isinstance(event, Ended)
@@ -278,6 +293,7 @@ def _make_values(entry: Entry, epoch: int | None) -> dict[str, object]:
         "hash": entry.hash,
         "line": encode_line(entry),
         "repository": encode(event.repository if isinstance(event, Started) else ""),
+        "identity": encode(event.identity if isinstance(event, Started) else ""),
         "people": entry.place == "people",
         "idle": entry.place == "people" or isinstance(event, Resumed | Answered),
         "ended": entry.at if ended else None,

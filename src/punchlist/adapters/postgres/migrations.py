@@ -106,6 +106,11 @@ STEPS: tuple[str, ...] = (
     CREATE INDEX entries_by_cost ON entries (at) WHERE dollars > 0 OR unpriced > 0;
     """,
     """
+    ALTER TABLE runs ADD COLUMN identity bytea NOT NULL DEFAULT '';
+    CREATE INDEX runs_by_identity ON runs (identity, started_at DESC);
+    ALTER TABLE repositories ADD COLUMN identity bytea;
+    """,
+    """
     CREATE TABLE workers (
       id text PRIMARY KEY,
       machine text NOT NULL,

@@ -7,9 +7,9 @@ from punchlist.adapters.postgres.ledger import decode, encode
 from punchlist.ports.serving.records import KeyRecord, RepositoryEntry
 
 _REGISTER = """
-  INSERT INTO repositories (id, name, root, git_dir) VALUES (%s, %s, %s, %s)
+  INSERT INTO repositories (id, name, root, git_dir, identity) VALUES (%s, %s, %s, %s, %s)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, root = excluded.root,
-    git_dir = excluded.git_dir, number = DEFAULT
+    git_dir = excluded.git_dir, identity = excluded.identity, number = DEFAULT
 """
 _CLAIM = """
   WITH old AS (DELETE FROM request_keys WHERE at < clock_timestamp() - interval '7 days')
@@ -22,15 +22,22 @@ class PostgresRepositories:
         self._database = database
 
     def list_all(self) -> tuple[RepositoryEntry, ...]:
-        sql = "SELECT id, name, root, git_dir FROM repositories ORDER BY number"
+        sql = "SELECT id, name, root, git_dir, identity FROM repositories ORDER BY number"
         return tuple(
-            RepositoryEntry(id=id_, name=decode(name), root=decode(root), git_dir=decode(git_dir))
-            for id_, name, root, git_dir in self._database.fetch(sql)
+            RepositoryEntry(
+                id=id_,
+                name=decode(name),
+                root=decode(root),
+                git_dir=decode(git_dir),
+                identity=None if identity is None else decode(identity),
+            )
+            for id_, name, root, git_dir, identity in self._database.fetch(sql)
         )
 
     def add(self, repository: RepositoryEntry) -> None:
         texts = (repository.name, repository.root, repository.git_dir)
-        self._database.execute(_REGISTER, (repository.id, *map(encode, texts)))
+        identity = None if repository.identity is None else encode(repository.identity)
+        self._database.execute(_REGISTER, (repository.id, *map(encode, texts), identity))
 
     def remove(self, identifier: str) -> bool:
         """Unregister it; return whether it was registered."""

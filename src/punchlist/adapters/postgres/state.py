@@ -18,7 +18,6 @@ from punchlist.adapters.postgres.records import (
 )
 from punchlist.adapters.postgres.schedules import DbosSchedules
 from punchlist.adapters.postgres.workers import PostgresWorkers
-from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.ports.state import Watching
 
 LEASE = 15.0
@@ -26,7 +25,6 @@ LEASE = 15.0
 
 class PostgresState:
     def __init__(self, url: str, home: Path, *, lease: float = LEASE, patience: float = 60) -> None:
-        self._home = home
         self._database = Database(url, patience=patience)
         with self._database.connect() as base:
             check_version(base)
@@ -63,9 +61,6 @@ class PostgresState:
     @cached_property
     def workers(self) -> PostgresWorkers:
         return PostgresWorkers(self._database, self._lease)
-
-    def artifacts(self, run: str) -> FolderArtifacts:
-        return FolderArtifacts(self._home / "runs" / run)
 
     def close(self) -> None:
         for each in self._watching:

@@ -1,8 +1,10 @@
-"""Write files atomically and durably."""
+"""Write files atomically and durably; delete folders."""
 
 import os
+import shutil
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from punchlist.adapters.store.errors import convert_errors
@@ -10,6 +12,35 @@ from punchlist.adapters.store.errors import convert_errors
 
 def write_atomic(path: Path, content: bytes) -> None:
     """Write a temporary file, flush it to disk and rename it to `path`."""
+    with _write_beside(path, content) as written:
+        written.replace(path)
+
+
+def store_file(path: Path, content: bytes) -> None:
+    """Write a file of the state folder atomically. Raise StoreError if that fails."""
+    with convert_errors(path, "written"):
+        write_atomic(path, content)
+
+
+def create_file(path: Path, content: bytes) -> bool:
+    """Write a file of the state folder as one step, unless there is one; return whether it was
+    written. Raise StoreError if that fails.
+    """
+    with convert_errors(path, "written"), _write_beside(path, content) as written:
+        try:
+            path.hardlink_to(written)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links; a lease keeps others away there
+            if path.exists():
+                return False
+            written.replace(path)
+    return True
+
+
+@contextmanager
+def _write_beside(path: Path, content: bytes) -> Iterator[Path]:
+    """Yield a temporary file with the content, in the folder of `path`; it is gone afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     with ExitStack() as undo:
@@ -18,15 +49,19 @@ def write_atomic(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
-        undo.pop_all()
+        yield Path(name)
     _flush_folder(path.parent)
 
 
-def store_file(path: Path, content: bytes) -> None:
-    """Write a file of the state folder atomically. Raise StoreError if that fails."""
-    with convert_errors(path, "written"):
-        write_atomic(path, content)
+def remove_folder(folder: Path) -> bool:
+    """Delete a folder, also one with read-only folders; return whether it existed and is gone."""
+    if not folder.is_dir():
+        return False
+    for below, _, _ in os.walk(folder):
+        with suppress(OSError):
+            os.chmod(below, 0o700)  # noqa: PTH101  # os.walk gives plain strings
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
 
 
 def _flush_folder(folder: Path) -> None:

@@ -10,6 +10,7 @@ from punchlist.model.ledger import codec as wire
 class _Kind(Struct, frozen=True):
     kind: str = ""
     repository: str = ""
+    identity: str = ""
 
 
 class _Line(Struct, frozen=True):
@@ -37,12 +38,15 @@ def compare_columns(columns: Mapping[str, object], line: bytes) -> Iterator[str]
 
 
 def compare_run_row(row: tuple[object, ...], line: bytes) -> Iterator[str]:
-    """Yield what the row of a run (id, repository, start) says and its first line does not."""
+    """Yield what the row of a run (id, repository, start, identity) says and its first line does
+    not.
+    """
     try:
         entry = wire.decode(line, _Line)
     except (MsgspecError, UnicodeDecodeError):
         return
     said = {"id": entry.run, "repository": entry.event.repository, "start": entry.at}
+    said["identity"] = entry.event.identity
     for (name, told), value in zip(said.items(), row, strict=True):
         if told != value:
             yield (

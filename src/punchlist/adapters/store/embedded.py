@@ -5,7 +5,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.lease import FileLeases
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.adapters.store.stop_request import FileStops
@@ -71,9 +70,6 @@ class EmbeddedState:
     @property
     def queue(self) -> None:
         """One machine has no queue."""
-
-    def artifacts(self, run: str) -> FolderArtifacts:
-        return FolderArtifacts(self._runs / run)
 
     def close(self) -> None:
         if "store" in self.__dict__:

@@ -21,5 +21,5 @@ class MemoryStore:
     def read(self, run: str, after: int = 0) -> Iterator[Entry]:
         return iter(self.entries[after:])
 
-    def runs(self, repository: str = "") -> Sequence[RunRow]:
+    def runs(self, repository: str = "", identity: str | None = None) -> Sequence[RunRow]:
         return ()

@@ -30,11 +30,17 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """UPDATE runs SET head = coalesce(
              (SELECT hash FROM entries WHERE run = runs.id ORDER BY seq DESC LIMIT 1), '')""",
     ),
+    (  # what a repository is called on every machine; earlier runs recorded only its path
+        "ALTER TABLE runs ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX runs_by_identity ON runs (identity, started_at)",
+    ),
 )
 
 VERSION = len(STEPS)
 HEADS = 2
 """From this version on, the runs have heads."""
+IDENTITIES = 3
+"""From this version on, they have identities."""
 
 
 def read_version(database: sqlite3.Connection) -> int:

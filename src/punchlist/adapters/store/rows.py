@@ -28,13 +28,16 @@ def fold_course(row: RunRow, lines: Iterable[bytes]) -> RunRow:
     return replace(row, waits=run.waits, paused=run.paused)
 
 
-def choose_run(ids: Sequence[str], part: str, repository: str) -> str:
-    """Return the id that has this part, or the first for "last"; raise UsageError."""
+def choose_run(known: Sequence[tuple[str, object]], part: str, repository: str) -> str:
+    """Return the id that has this part; for "last" the first whose run is of this very clone, or
+    else the first of all. Raise UsageError.
+    """
+    ids = [run for run, _ in known]
     if not ids:
         where = f"for {repository}" if repository else "yet"
         raise UsageError(f"no run is recorded {where}", hint="punchlist run")
     if part == "last":
-        return ids[0]
+        return next((run for run, own in known if own), ids[0])
     found = match_run(part, ids)
     if len(found) == 1:
         return found[0]

@@ -29,12 +29,19 @@ _PAGE_BYTES = 1 << 20
 """At most so much is fetched at a time: an event may be megabytes, and readers may stop early."""
 _BUSY_SECONDS = 30
 _PAUSE = 0.02
-_IDS = "SELECT id FROM runs WHERE ? IN ('', repository) ORDER BY started_at DESC, id DESC"
-_RUNS = """
+_MINE = """
+  (?1 = '' OR ({identity} <> '' AND {identity} = ?2)
+   OR (repository = ?1 AND (?2 IS NULL OR {identity} = '')))
+"""
+"""Of a repository by path and identity, or of all. A ledger of old has no identities."""
+_IDS = f"""
+  SELECT id, repository = ?1 FROM runs WHERE {_MINE} ORDER BY started_at DESC, id DESC
+"""  # noqa: S608 - no value is in it
+_RUNS = f"""
   WITH steps AS (
     SELECT run, seq, at, place, kind, at - lag(at) OVER (PARTITION BY run ORDER BY seq) AS took
     FROM entries
-    WHERE run IN (SELECT id FROM runs WHERE ? IN ('', repository))
+    WHERE run IN (SELECT id FROM runs WHERE {_MINE})
   ), sums AS (
     SELECT run, max(seq) AS entries, max(CASE WHEN place <> 'people' THEN seq END) AS last,
            sum(CASE WHEN place = 'people' OR kind IN ('resumed', 'answered') THEN 0 ELSE max(0,
@@ -42,12 +49,12 @@ _RUNS = """
     FROM steps GROUP BY run
   )
   SELECT runs.id, runs.repository, runs.started_at, last.at, last.kind, sums.entries, sums.active,
-         ended.at, CAST(ended.line AS BLOB), ended.seq < sums.entries
+         ended.at, CAST(ended.line AS BLOB), ended.seq < sums.entries, {{identity}}
   FROM sums JOIN runs ON runs.id = sums.run
   JOIN entries AS last ON last.run = sums.run AND last.seq = coalesce(sums.last, sums.entries)
   LEFT JOIN entries AS ended ON ended.run = sums.run AND ended.kind = 'ended'
   ORDER BY runs.started_at DESC, runs.id DESC
-"""
+"""  # noqa: S608 - no value is in it
 """`active` leaves out what the fold does: the time until a user resumed, answered or commented."""
 
 _COURSE = """
@@ -69,6 +76,8 @@ class SqliteStore:
         self._path = path
         self._identity = _identify_file(path)
         self._turn = RLock()
+        has_identities = migrations.read_version(database) >= migrations.IDENTITIES
+        self._identity_column = "identity" if has_identities else "''"
 
     @classmethod
     def open(cls, home: Path, *, readonly: bool = False) -> Self:
@@ -106,12 +115,12 @@ class SqliteStore:
         for line in self._read_lines(run, after):
             yield decode_line(line, run)
 
-    def read_kind(self, kind: str, repository: str) -> Iterator[Entry]:
+    def read_kind(self, kind: str, repository: str, identity: str | None = None) -> Iterator[Entry]:
         """Yield the entries of one kind in all runs of a repository, oldest run first."""
         for (line,) in self._fetch_rows(
-            """SELECT CAST(line AS BLOB) FROM entries JOIN runs ON runs.id = entries.run
-               WHERE runs.repository = ? AND kind = ? ORDER BY runs.started_at, run, seq""",
-            (repository, kind),
+            f"""SELECT CAST(line AS BLOB) FROM entries JOIN runs ON runs.id = entries.run
+                WHERE {_MINE} AND kind = ?3 ORDER BY runs.started_at, run, seq""",  # noqa: S608
+            (repository, identity, kind),
         ):
             yield decode_line(line, repository)
 
@@ -148,25 +157,28 @@ class SqliteStore:
 
     def _find_faults(self, run: str, rows: list[Any]) -> Iterator[str]:
         """Yield which columns of the tables say something else than the lines."""
-        known = self._fetch_rows("SELECT id, repository, started_at FROM runs WHERE id = ?", (run,))
+        known = self._fetch_rows(
+            "SELECT id, repository, started_at, {identity} FROM runs WHERE id = ?", (run,)
+        )
         if known and rows:
             yield from compare_run_row(_unbind(known[0]), rows[0][-1])
         for *columns, line in rows:
             yield from compare_columns(dict(zip(_COLUMNS, _unbind(columns), strict=True)), line)
 
-    def runs(self, repository: str = "") -> list[RunRow]:
+    def runs(self, repository: str = "", identity: str | None = None) -> list[RunRow]:
         """Return the runs of one repository, or of all, newest first."""
-        rows = [_parse_row(*row) for row in self._fetch_rows(_RUNS, (repository,))]
+        rows = [_parse_row(*row) for row in self._fetch_rows(_RUNS, (repository, identity))]
         return [row if row.outcome else self._unended(row) for row in rows]
 
     def _unended(self, row: RunRow) -> RunRow:
         lines = self._fetch_rows(_COURSE, (row.id,))
         return fold_course(row, (line for (line,) in lines))
 
-    def find_run(self, part: str, repository: str = "") -> str:
-        """Return the run whose id has this part, or the newest for "last"; raises UsageError."""
-        ids: list[str] = [run for (run,) in self._fetch_rows(_IDS, (repository,))]
-        return choose_run(ids, part, repository)
+    def find_run(self, part: str, repository: str = "", identity: str | None = None) -> str:
+        """Return the run whose id has this part, or the newest for "last", of this very clone if it
+        has one; raises UsageError.
+        """
+        return choose_run(self._fetch_rows(_IDS, (repository, identity)), part, repository)
 
     def get(self, key: str) -> bytes | None:
         rows = self._fetch_rows("SELECT value FROM cache WHERE key = ?", (key,))
@@ -209,8 +221,9 @@ class SqliteStore:
             count = min(_PAGE, 2 * count) if sum(len(line) for _, line in page) < _PAGE_BYTES else 1
 
     def _fetch_rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+        named = sql.replace("{identity}", self._identity_column)
         with self._turn, convert_errors(self._path, "read"):
-            return self._database.execute(sql, _bind(*values)).fetchall()
+            return self._database.execute(named, _bind(*values)).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -252,10 +265,10 @@ def _identify_file(path: Path) -> tuple[int, int] | None:
 def _insert_entry(database: sqlite3.Connection, entry: Entry, line: bytes) -> None:
     run, event = entry.run, entry.event
     if entry.seq == 1:
-        repository = event.repository if isinstance(event, Started) else ""
+        key = (event.repository, event.identity) if isinstance(event, Started) else ("", "")
         database.execute(
-            "INSERT INTO runs (id, repository, started_at) VALUES (?, ?, ?)",
-            _bind(run, repository, entry.at),
+            "INSERT INTO runs (id, started_at, repository, identity) VALUES (?, ?, ?, ?)",
+            _bind(run, entry.at, *key),
         )
     kind = event.__struct_config__.tag
     database.execute(
@@ -276,12 +289,12 @@ def _unbind(values: Iterable[object]) -> tuple[object, ...]:
 
 
 def _parse_row(*row: Any) -> RunRow:
-    run, repository, started_at, last_at, last_kind, entries, active, ended_at, line, amended = row
+    run, repository, started_at, last_at, last_kind, entries, active, *rest = row
+    ended_at, line, amended, identity = rest
     event = decode_line(line, run).event if line is not None else None
     outcome = event.outcome if isinstance(event, Ended) else ""
-    plain = RunRow(
-        run, wire.unescape_text(repository), started_at, last_at, last_kind, entries, active
-    )
+    path, identity = wire.unescape_text(repository), wire.unescape_text(identity)
+    plain = RunRow(run, path, started_at, last_at, last_kind, entries, active, identity=identity)
     return replace(plain, ended_at=ended_at or 0, outcome=outcome, amended=bool(amended))
 
 

@@ -1,5 +1,6 @@
 """Merge a run's fixes into the user's branch, or drop them."""
 
+import asyncio
 import time
 
 from punchlist.adapters.git.apply import BranchApplier, ShownTips
@@ -8,6 +9,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.after.branch_state import DISCARDED, discarded_error, no_fix_error, standing_of
 from punchlist.app.after.dismissals import rewrite_reports
+from punchlist.app.drive.drive import sign_for
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 from punchlist.model.item.batch import CommitGrouping
@@ -62,6 +64,7 @@ async def _regroup_commits(
     with session.state.leases.acquire(run.id):
         run = session.load(run.id)  # inside the lease: with what other processes recorded
         when, landing = int(run.started_at), run.landing
+        workshop = sign_for(run, workshop)
         repository = GitRepository(workshop, WorkTrees(workshop), when=when)
         if landing.arranged and await repository.has_applied(landing.arranged):
             return run
@@ -72,7 +75,7 @@ async def _regroup_commits(
         )
         key = f"grouping {run.seq}"
         run = fold(run, session.store.append(run.id, "people", key, event, time.time()))
-        rewrite_reports(session, run)
+        await asyncio.to_thread(rewrite_reports, session, run)
     return run
 
 

@@ -8,29 +8,32 @@ from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
-from punchlist.model.ledger.events import Published
+from punchlist.model.ledger.events import Published, Started
 from punchlist.model.ledger.run import Run
-from punchlist.model.ledger.run_row import RunRow
-from punchlist.model.patch.change import Change, ScopeKind
+from punchlist.model.ledger.run_row import RepositoryKey, RunRow
+from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.store import Ledgers
 
 APPLIED = "applied"
 DISCARDED = "discarded"
 
 
-def load_tips(store: Ledgers, repository: str) -> dict[str, str]:
+def load_tips(store: Ledgers, repository: RepositoryKey) -> dict[str, str]:
     """Return the last published tip of each run's branch, by run."""
     return {
         entry.run: entry.event.tip
-        for entry in store.read_kind("published", repository)
+        for entry in store.read_kind("published", repository.path, repository.identity)
         if isinstance(entry.event, Published) and not entry.event.failed
     }
 
 
-async def find_standing(checkout: Checkout, branch: str, tip: str, change: Change | None) -> str:
-    """Return APPLIED (also if the branch is gone), DISCARDED, or '' (it waits, or never was)."""
+async def find_standing(checkout: Checkout, started: Started | None, run: str, tip: str) -> str:
+    """Return APPLIED (also if the branch is gone), DISCARDED, or '' (it waits, never was, or is in
+    another clone).
+    """
     if not tip:
         return ""
+    branch, change = f"{PREFIX}{run}", started.change if started else None
     applied = await checkout.git.is_ancestor(tip, "HEAD")
     if applied or await _is_squashed(checkout, branch, tip):
         return APPLIED
@@ -38,7 +41,15 @@ async def find_standing(checkout: Checkout, branch: str, tip: str, change: Chang
     staged = change is not None and change.kind is ScopeKind.STAGED
     if change is not None and staged and await _is_staged(checkout, change.head, tip):
         return APPLIED
-    return "" if there else DISCARDED
+    if there or (started and await _is_elsewhere(checkout, started, tip)):
+        return ""
+    return DISCARDED
+
+
+async def _is_elsewhere(checkout: Checkout, started: Started, tip: str) -> bool:
+    """Return whether the branch is in another clone, and never was in this one."""
+    own = started.repository == str(checkout.git_dir)
+    return not own and await checkout.resolve_commit(tip) is None
 
 
 def no_fix_error(run: Run) -> UsageError:
@@ -80,24 +91,20 @@ async def _is_staged(checkout: Checkout, head: str, tip: str) -> bool:
 
 async def standing_of(session: Session, run: Run) -> str:
     """Return what became of a run's fixes; '' if it is about another repository."""
-    if session.checkout is None or run.started.repository != session.repository:
+    if session.checkout is None or not session.owns(run):
         return ""
-    landing = run.landing
-    return await find_standing(
-        session.checkout, landing.branch, landing.published, run.started.change
-    )
+    return await find_standing(session.checkout, run.started, run.id, run.landing.published)
 
 
 async def standings_of(session: Session, rows: Sequence[RunRow]) -> dict[str, str]:
     """Return the same for the runs that published fixes, by run."""
     if session.checkout is None:
         return {}
-    tips = load_tips(session.store, session.repository)
+    tips = load_tips(session.store, session.key)
     found = {}
     for run in (row.id for row in rows if row.id in tips):
         started = read_start(session.store, run)
-        change = started.change if started else None
-        found[run] = await find_standing(session.checkout, f"{PREFIX}{run}", tips[run], change)
+        found[run] = await find_standing(session.checkout, started, run, tips[run])
     return found
 
 

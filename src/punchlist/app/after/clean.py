@@ -1,14 +1,14 @@
 """Delete old reports and data of deleted repositories from the state folder; never a ledger."""
 
+import asyncio
 import os
-import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.adapters.store.atomic_write import remove_folder
 from punchlist.app.after.kept_results import remove_kept
 from punchlist.app.session import Session
 from punchlist.app.start.environment import FOLDER
@@ -20,11 +20,19 @@ from punchlist.settings import run_folder
 from punchlist.steps.judging.refutations import PREFIX
 
 
-def remove_reports(home: Path, leases: Leases, rows: Iterable[RunRow], before: float) -> list[str]:
-    """Delete the folders of runs that ended before that time; return their ids."""
-    ended = (row.id for row in rows if row.outcome and row.ended_at < before)
-    unused = (run for run in ended if leases.find_holder(run) is None)
-    return [run for run in unused if remove_folder(run_folder(home, run))]
+def remove_reports(session: Session, before: float) -> list[str]:
+    """Delete the files of runs that ended before that time, here and in the object store; return
+    their ids.
+    """
+    leases, shared = session.state.leases, session.artifact_store.list_runs()
+    ended = (row.id for row in session.runs() if row.outcome and row.ended_at < before)
+    removed = []
+    for run in ended:
+        if leases.find_holder(run) is None:
+            found = run in shared and session.artifacts(run).remove()
+            if remove_folder(run_folder(session.home, run)) or found:
+                removed.append(run)
+    return removed
 
 
 def remove_requests(home: Path, before: float) -> int:
@@ -34,10 +42,13 @@ def remove_requests(home: Path, before: float) -> int:
 
 
 def remove_orphans(home: Path, leases: Leases, rows: Sequence[RunRow]) -> Iterator[str]:
-    """Delete the data of repositories that no longer exist; yield their paths."""
+    """Delete the data of repositories that no longer exist; yield their paths. Files of a run stay
+    if its repository has an identity: it may have moved, or be on another machine.
+    """
     runs: dict[str, list[str]] = {}
     for row in rows:
-        runs.setdefault(row.repository, []).append(row.id)
+        if not row.identity:
+            runs.setdefault(row.repository, []).append(row.id)
     known = dict.fromkeys([*filter(None, runs), *_find_origins(home / "repos")])
     for repository in known:
         ids = runs.get(repository, [])
@@ -48,17 +59,6 @@ def remove_orphans(home: Path, leases: Leases, rows: Sequence[RunRow]) -> Iterat
         removed = [remove_folder(folder) for folder in folders]
         if any(removed):
             yield repository
-
-
-def remove_folder(folder: Path) -> bool:
-    """Delete a folder, also one with read-only folders; return whether it existed and is gone."""
-    if not folder.is_dir():
-        return False
-    for below, _, _ in os.walk(folder):
-        with suppress(OSError):
-            os.chmod(below, 0o700)  # noqa: PTH101  # os.walk gives plain strings
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
 
 
 def _find_origins(workshops: Path) -> Iterator[str]:
@@ -89,7 +89,7 @@ async def clean_state(
             said.append(f"removed {pluralize(trees, 'work tree')}")
     if reports_older_than is not None:
         before = time.time() - reports_older_than * 86400
-        if gone := remove_reports(session.home, leases, session.runs(), before):
+        if gone := await asyncio.to_thread(remove_reports, session, before):
             runs = pluralize(len(gone), "run")
             said.append(f"removed the reports of {runs}: {', '.join(gone)}")
         if count := remove_requests(session.home, before):

@@ -15,14 +15,15 @@ from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.events import Dismissed, Entry
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.ports.store import Ledgers
 from punchlist.settings import decode_settings
 
 
-def load_dismissals(store: Ledgers, repository: str) -> dict[str, Dismissal]:
+def load_dismissals(store: Ledgers, repository: RepositoryKey) -> dict[str, Dismissal]:
     """Return the latest dismissal of each fingerprint."""
     known: dict[str, Dismissal] = {}
-    for entry in _sort_entries(store.read_kind("dismissed", repository)):
+    for entry in _sort_entries(store.read_kind("dismissed", repository.path, repository.identity)):
         match entry.event:
             case Dismissed(fingerprints=fingerprints, revoked=True):
                 known = {name: known[name] for name in known if name not in fingerprints}

@@ -16,8 +16,9 @@ from punchlist.errors import UsageError
 from punchlist.model.dedup.identity import match_findings
 from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Item
-from punchlist.model.ledger.events import Baselined
+from punchlist.model.ledger.events import Baselined, Started
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.change import ScopeKind
 from punchlist.views.plans.plan_forms import item_code
@@ -56,9 +57,14 @@ def is_look(look: Run, earlier: Run) -> bool:
     """Return whether `look` is a second look that began after the earlier run."""
     return (
         look.started.workflow_name == WORKFLOW
-        and look.started.repository == earlier.started.repository
+        and _is_same(look.started, earlier.started)
         and look.started_at >= earlier.started_at
     )
+
+
+def _is_same(look: Started, earlier: Started) -> bool:
+    key = RepositoryKey(look.repository, look.identity)
+    return key.owns(earlier.repository, earlier.identity)
 
 
 def judge_items(

@@ -5,7 +5,7 @@ from contextlib import closing
 
 from punchlist.app.session import Session
 from punchlist.model.ledger.fold import fold_entries
-from punchlist.model.ledger.run_row import RunRow
+from punchlist.model.ledger.run_row import RepositoryKey, RunRow
 from punchlist.ports.store import Ledgers
 from punchlist.views.tables.trends import TrendPoint, Trends, build_trends, make_point
 
@@ -20,16 +20,16 @@ class TrendReader:
     def __init__(self) -> None:
         self._known: OrderedDict[str, tuple[int, TrendPoint]] = OrderedDict()
 
-    def load_trends(self, store: Ledgers, repository: str, limit: int = RUNS) -> Trends:
+    def load_trends(self, store: Ledgers, repository: RepositoryKey, limit: int = RUNS) -> Trends:
         """Return the trends of the latest `limit` runs; 0 means all."""
-        rows = store.runs(repository)
+        rows = store.runs(repository.path, repository.identity)
         shown = rows[: limit or None]
         points = [self._load_point(store, row) for row in shown]
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return build_trends(points, len(rows) - len(shown))
 
-    def open_trends(self, session: Session, repository: str, limit: int = RUNS) -> Trends:
+    def open_trends(self, session: Session, repository: RepositoryKey, limit: int = RUNS) -> Trends:
         """Do the same with a connection of its own, for a thread."""
         with closing(Session(session.home, None, session.flags, readonly=True)) as own:
             return self.load_trends(own.store, repository, limit)

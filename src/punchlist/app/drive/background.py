@@ -123,6 +123,9 @@ class _RunWatcher:
             self._driving.talk.add(run, label, piece)
             self._driving.bell.ring(run)
 
+    def handle_delay(self, text: str) -> None:
+        self.handle_output("waiting", text)
+
 
 class RunDriver:
     """The runs driven by this process. Each has its own session, closed at its end."""

@@ -33,6 +33,7 @@ class _TracingWatcher:
         self._watcher = watcher
         self._traces = traces
         self.handle_output = watcher.handle_output
+        self.handle_delay = watcher.handle_delay
 
     def handle_start(self, place: str, action: Action) -> None:
         self._traces.begin(place, action.key)

@@ -26,7 +26,7 @@ def find_unfinished(
     """Return the runs that neither wait for a user nor were stopped by one, newest first."""
     found, store = [], state.store
     for repository in repositories:
-        for row in store.runs(repository.git_dir):
+        for row in store.runs(repository.git_dir, repository.identity):
             if (
                 not row.outcome
                 and _was_left(store, row)

@@ -52,13 +52,13 @@ async def enqueue_run(session: Session, ready: Prepared, options: QueueOptions) 
             hint="run without --queue",
         )
     run_id = make_run_id()
-    started = make_started(session, ready, run_id)
+    started = await make_started(session, ready, session.artifacts(run_id))
     change = ready.change
     branch = "" if change.kind is ScopeKind.COMMIT else change.branch
     kind = (branch, change.kind, *change.paths, ready.workflow.name, started.story.id)
     job = Job(
         run=run_id,
-        repository=started.repository,
+        repository=started.identity or started.repository,
         branch=branch,
         source=session.source or await find_source(session, change.head),
         label=options.label,

@@ -13,7 +13,9 @@ from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Request
 from punchlist.errors import RepositoryError, UsageError
+from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.model.patch.change import ScopeKind
+from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.fleet.queue import Priority
 from punchlist.ports.fleet.schedule import Schedule
 from punchlist.ports.state import SharedState
@@ -36,11 +38,14 @@ async def make_schedule(session: Session, schedule: Schedule) -> Schedule:
     if commit is None and remote is None:
         raise UsageError(f'there is no branch "{branch}"', hint="name one with --branch")
     source = await find_source(session, remote or commit or "")
-    return replace(schedule, repository=session.repository, source=source, branch=branch)
+    key = session.key
+    return replace(
+        schedule, repository=key.path, identity=key.identity or "", source=source, branch=branch
+    )
 
 
 async def queue_scheduled(
-    schedule: Schedule, state: SharedState, home: Path, mirrors: Mirrors
+    schedule: Schedule, state: SharedState, artifacts: ArtifactStore, home: Path, mirrors: Mirrors
 ) -> str:
     """Queue a run of the branch as it is now; return the run's id."""
     head = await find_head(home, schedule.source, schedule.branch)
@@ -48,7 +53,9 @@ async def queue_scheduled(
         raise RepositoryError(f"{schedule.source}: has no branch {schedule.branch}")
     async with mirrors.open_mirror(schedule.source, (head,), at_head=True) as folder:
         checkout = await Checkout.find(folder)
-        session = WorkerSession(home, checkout, state, schedule.repository, schedule.source)
+        key = RepositoryKey(schedule.repository, schedule.identity or checkout.identity)
+        session = WorkerSession(home, checkout, key, shared=state, artifacts=artifacts)
+        session.source = schedule.source
         session.flags = dict(schedule.settings)
         request = Request(
             kind=ScopeKind.ALL, workflow=schedule.workflow, allow_checks=schedule.allow_checks

@@ -26,6 +26,8 @@ from punchlist.app.fleet.worker_session import WorkerSession
 from punchlist.errors import AlreadyRunning, PunchlistError, RunTaken, StoreError, UsageError
 from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RepositoryKey
+from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.fleet.queue import Job, JobState, Room, WorkerInfo
 from punchlist.ports.fleet.schedule import Schedule
 from punchlist.settings import FleetSettings
@@ -57,6 +59,9 @@ class _StopWatcher:
 
     reason = ""
 
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say = say
+
     def handle_start(self, place: str, action: Action) -> None: ...
 
     def handle_event(self, entry: Entry, run: Run) -> None:
@@ -64,6 +69,9 @@ class _StopWatcher:
             self.reason = entry.event.reason
 
     def handle_output(self, label: str, piece: str) -> None: ...
+
+    def handle_delay(self, text: str) -> None:
+        self.say(text)
 
 
 class _Taken(Struct):
@@ -78,6 +86,7 @@ class Worker:
     def __init__(
         self,
         state: PostgresState,
+        artifacts: ArtifactStore,
         home: Path,
         options: WorkerOptions,
         say: Callable[[str], None] = lambda line: None,
@@ -85,6 +94,7 @@ class Worker:
         self.id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
         self._state = state
         self._queue = state.queue
+        self._artifacts = artifacts
         self._home = home
         self._options = options
         self._say = say
@@ -144,7 +154,9 @@ class Worker:
     async def _queue_scheduled(self, schedule: Schedule) -> str:
         """Queue the run of a schedule; return its id, or '' if it could not be prepared."""
         try:
-            run = await queue_scheduled(schedule, self._state, self._home, self._mirrors)
+            run = await queue_scheduled(
+                schedule, self._state, self._artifacts, self._home, self._mirrors
+            )
         except PunchlistError as error:
             self._say(f"schedule {schedule.name} queued nothing: {error}")
             return ""
@@ -227,7 +239,7 @@ class Worker:
         return await taken.task
 
     async def _drive_taken(self, job: Job) -> str:
-        watcher = _StopWatcher()
+        watcher = _StopWatcher(self._say)
         self._say(f"run {job.run} begins")
         try:
             run = await self._resume(job, watcher)
@@ -251,7 +263,14 @@ class Worker:
         change = started.change
         async with self._mirrors.open_mirror(job.source, (change.base, change.head)) as folder:
             checkout = await Checkout.find(folder)
-            session = WorkerSession(self._home, checkout, self._state, job.repository, job.source)
+            session = WorkerSession(
+                self._home,
+                checkout,
+                RepositoryKey(started.repository, started.identity),
+                shared=self._state,
+                artifacts=self._artifacts,
+            )
+            session.source = job.source
             session.flags = dict(self._options.flags)
             return await resume_run(session, job.run, watcher)
 

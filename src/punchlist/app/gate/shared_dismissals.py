@@ -76,7 +76,7 @@ def list_dismissals(session: Session) -> list[KnownDismissal]:
         _describe_shared(name, content) for name, content in raw.items() if _is_used(name, known)
     ]
     items = {item.fingerprint: item for item, _ in _list_own(session) if item}
-    own = load_dismissals(session.store, session.repository)
+    own = load_dismissals(session.store, session.key)
     return [
         *shared,
         *(
@@ -113,7 +113,7 @@ def _describe_own(name: str, said: Dismissal, item: Item | None) -> KnownDismiss
 
 def _list_own(session: Session) -> Iterator[tuple[Item | None, Dismissal]]:
     """Yield the user's own dismissals, each with its item as the run that has it knows it."""
-    known = load_dismissals(session.store, session.repository)
+    known = load_dismissals(session.store, session.key)
     for run_id in dict.fromkeys(each.run for each in known.values()):
         items = {item.fingerprint: item for item in session.load(run_id).items.values()}
         for name, each in known.items():

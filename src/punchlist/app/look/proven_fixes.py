@@ -59,12 +59,13 @@ async def load_proven_fixes(session: Session, runs: Sequence[Run]) -> tuple[Prov
     not proven is left out, and one that does more than edit and add texts.
     """
     workshop = await session.workshop()
-    tips = load_tips(session.store, session.repository)
+    tips = load_tips(session.store, session.key)
     fixes: list[ProvenFix] = []
     for run in runs:
-        branch, tip = run.landing.branch, tips.get(run.id, "")
-        change = run.started.change
-        if await find_standing(workshop.checkout, branch, tip, change) == DISCARDED:
+        if run.started.repository != session.repository:
+            continue  # the commits are in the workshop of another clone
+        tip = tips.get(run.id, "")
+        if await find_standing(workshop.checkout, run.started, run.id, tip) == DISCARDED:
             continue
         for commit, items in _group_by_commit(run).items():
             if all(is_proven(item, commit) for item in items):

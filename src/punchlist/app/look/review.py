@@ -56,6 +56,9 @@ class _NoWatcher:
     def handle_output(self, label: str, piece: str) -> None:
         pass
 
+    def handle_delay(self, text: str) -> None:
+        pass
+
 
 async def review_saved_files(session: Session, paths: Sequence[str]) -> EditorLook | None:
     """Review these files of the checkout as they are saved, with the analyzers only: no agent is
@@ -104,8 +107,9 @@ async def _prepare(session: Session, workshop: Workshop, change: Change) -> Star
         configurations=code,
         gate=gate,
     )
-    known = load_dismissals(session.store, session.repository) | gate.dismissed
-    return replace(ready.started(session.repository), keep="", dismissed=known)
+    known = load_dismissals(session.store, session.key) | gate.dismissed
+    started = ready.started(session.repository)
+    return replace(started, keep="", dismissed=known, identity=session.key.identity or "")
 
 
 def is_look(run: Run) -> bool:

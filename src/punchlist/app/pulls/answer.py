@@ -193,7 +193,7 @@ class PullAnswer:
         nothing that was dismissed since: its branch would bring that along.
         """
         pull, change = self.pull, run.started.change
-        known = load_dismissals(self._session.store, self._session.repository)
+        known = load_dismissals(self._session.store, self._session.key)
         fixed = {item.fingerprint for item in run.find_items(Status.FIXED)}
         if pull.head == change.head and not fixed.isdisjoint(known):
             return False

@@ -88,7 +88,7 @@ def _is_answered(thread: Thread) -> bool:
 
 def dismiss_found(session: Session, run_id: str, found: Sequence[tuple[Item, Dismissal]]) -> None:
     """Record dismissals in a run, for it and later ones; what is recorded already is left out."""
-    known = load_dismissals(session.store, session.repository)
+    known = load_dismissals(session.store, session.key)
     fresh = [
         (item, said)
         for item, said in found
@@ -111,7 +111,7 @@ def carry_dismissals(
     """Dismiss items that were dismissed when the code round them was another: they have the same
     thread.
     """
-    known = load_dismissals(session.store, session.repository)
+    known = load_dismissals(session.store, session.key)
     all_keys = follow_keys(history.runs)
     dismissed = {
         all_keys[earlier.id][item.number]: known[item.fingerprint]

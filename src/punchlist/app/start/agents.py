@@ -1,7 +1,7 @@
 """Build the agents of a run from its pinned settings; no call is paid for twice."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -63,6 +63,7 @@ class RunAgents:
     ) -> None:
         """`earlier` is what the run had used before; `own` are agents that need not be built."""
         folder, self._artifacts = files.folder, files.artifacts
+        self._local = FolderArtifacts(folder)
         self._own = own or {}
         self._settings = settings
         self._mail = mail_folder(folder)
@@ -80,8 +81,9 @@ class RunAgents:
         self.spending = Spending(folder / "spending", limit=limit, earlier=earlier)
         self._players = {role: self._make_player(role, names) for role, names in cast.items()}
 
-    def make_crew(self, hear: Hear) -> Crew:
-        prompts = load_prompts(self._settings)
+    def make_crew(self, hear: Hear, prompts: Mapping[str, str] | None = None) -> Crew:
+        """Return the roles; `prompts` are those that the run pinned, if it did."""
+        prompts = prompts or load_prompts(self._settings)
         if not self._players:
             return Crew()
         from punchlist.roles.crew import build_crew
@@ -120,7 +122,7 @@ class RunAgents:
             setup = AgentSetup(name, own, place, self._artifacts, self.spending, self.notices.post)
             agents.append(self._own.get(name) or build_agent(setup))
         policy = AgentRetryPolicy(retries=settings.agents.retries)
-        return Journal(RetryingAgent(agents, policy), self._artifacts)
+        return Journal(RetryingAgent(agents, policy), self._artifacts, self._local)
 
 
 def check_agents(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:
@@ -148,6 +150,17 @@ def load_prompts(settings: Settings) -> dict[str, str]:
     """Return the prompts that the user's settings name, by role."""
     files = {role: chosen.prompt for role, chosen in settings.role.items() if chosen.prompt}
     return {role: _read_prompt(role, file) for role, file in files.items()}
+
+
+def choose_prompts(roles: Iterable[str], settings: Settings) -> dict[str, str]:
+    """Return the prompts of these roles: those that the user's settings name, else the shipped."""
+    wanted, chosen = tuple(roles), load_prompts(settings)
+    if not wanted:
+        return {}
+    # Imported here: most runs ask no agent.
+    from punchlist.roles.prompting.template import load_prompt
+
+    return {role: chosen.get(role) or load_prompt(role) for role in wanted}
 
 
 def _read_prompt(role: str, file: str) -> str:

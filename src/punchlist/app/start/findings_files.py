@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.reports import REPORTS
+from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app.session import Session
 from punchlist.app.start.request import Request
 from punchlist.app.state_folder import write_state
@@ -20,6 +21,7 @@ from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.moved_lines import MovedFile, follow_spot, parse_moves
+from punchlist.settings import run_folder
 
 REQUESTS = "requests/findings"
 """The folder of findings that clients send."""
@@ -90,10 +92,11 @@ def choose_items(
 
 
 def write_items(session: Session, run: Run, numbers: Iterable[int]) -> str:
-    """Write items of a run as SARIF into its folder; return the path."""
+    """Write items of a run as SARIF into its folder on this machine; return the path."""
     items = {number: run.items[number] for number in numbers}
     content = REPORTS["report.sarif"].render(replace(run, items=items))
-    return session.artifacts(run.id).write("handed-on.sarif", content)
+    folder = run_folder(session.home, run.id)
+    return FolderArtifacts(folder).write("handed-on.sarif", content)
 
 
 async def move_issues(workshop: Workshop, home: Path, file: str, head: str) -> str:

@@ -1,5 +1,6 @@
 """Start a run: write its first entry in the ledger, then drive it."""
 
+import asyncio
 import secrets
 import time
 from hashlib import sha256
@@ -9,9 +10,10 @@ from msgspec.structs import replace
 
 from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.budget import require_budget
-from punchlist.app.drive.drive import drive_run
+from punchlist.app.drive.drive import drive_run, tell_in_loop
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.session import Session
+from punchlist.app.start.agents import choose_prompts
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Watcher
 from punchlist.errors import AlreadyRunning, UsageError
@@ -19,6 +21,8 @@ from punchlist.model.ledger.earlier_runs import Debt
 from punchlist.model.ledger.events import Filed, Started
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.run_row import RepositoryKey
+from punchlist.ports.artifacts import Artifacts
 from punchlist.ports.store import Ledgers
 
 
@@ -34,7 +38,8 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         if read_start(session.store, run_id) is not None:
             what = f"run {run_id} was begun by another process"
             raise AlreadyRunning(what, run=run_id, hint=f"punchlist status {run_id}")
-        started = make_started(session, ready, run_id)
+        artifacts = session.artifacts(run_id, tell_in_loop(watcher))
+        started = await make_started(session, ready, artifacts)
         entry = session.store.append(run_id, "start", "started", started, time.time())
         run = fold_entries(run_id, (entry,))
         watcher.handle_event(entry, run)
@@ -48,23 +53,30 @@ def choose_run_id(store: Ledgers) -> str:
     return run
 
 
-def make_started(session: Session, ready: Prepared, run_id: str) -> Started:
-    """Store the files that were given, and return the run's first event."""
-    repository, artifacts = session.repository, session.artifacts(run_id)
-    paths = enumerate(ready.documents.values())
-    files = {f"findings-{index}-{Path(path).name}": path for index, path in paths}
-    pins = {}
-    for name, path in files.items():
-        content = _read_findings(path)
-        artifacts.write(name, content)
-        pins[name] = sha256(content).hexdigest()
+async def make_started(session: Session, ready: Prepared, artifacts: Artifacts) -> Started:
+    """Store the files that were given and the prompts; return the run's first event."""
+    repository, workshop = session.repository, await session.workshop(fresh=False)
+    documents = {
+        f"findings-{index}-{Path(path).name}": path
+        for index, path in enumerate(ready.documents.values())
+    }
+    files = {name: _read_findings(path) for name, path in documents.items()}
+    prompts = choose_prompts(ready.crew, ready.loaded.settings)
+    prompt_files = {role: f"prompts/{role}.md" for role in prompts}
+    files |= {prompt_files[role]: text.encode() for role, text in prompts.items()}
+    for name, content in files.items():
+        await asyncio.to_thread(artifacts.write, name, content)
     return replace(
         ready.started(repository),
-        document_files=tuple(files),
-        pins=pins,
+        identity=session.key.identity or "",
+        document_files=tuple(documents),
+        prompt_files=prompt_files,
+        pins={name: sha256(content).hexdigest() for name, content in files.items()},
+        committer_name=workshop.identity.name,
+        committer_email=workshop.identity.email,
         request=ready.fingerprint(repository),
-        owed=() if ready.issue_ids else load_debts(session.store, repository),
-        dismissed=load_dismissals(session.store, repository) | ready.gate.dismissed,
+        owed=() if ready.issue_ids else load_debts(session.store, session.key),
+        dismissed=load_dismissals(session.store, session.key) | ready.gate.dismissed,
         outside=ready.outside,
     )
 
@@ -92,13 +104,13 @@ def _read_findings(path: str) -> bytes:
         ) from error
 
 
-def load_debts(store: Ledgers, repository: str) -> tuple[Debt, ...]:
+def load_debts(store: Ledgers, repository: RepositoryKey) -> tuple[Debt, ...]:
     """Return the items that earlier runs could not file and no later run has filed, oldest first.
     Only runs that have some are folded.
     """
     due: dict[str, list[int]] = {}
     settled: set[str] = set()
-    for entry in store.read_kind("filed", repository):
+    for entry in store.read_kind("filed", repository.path, repository.identity):
         if isinstance(entry.event, Filed):
             settled.update(entry.event.settled)
             due.setdefault(entry.run, []).extend(entry.event.failed)

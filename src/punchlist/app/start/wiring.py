@@ -24,12 +24,13 @@ from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.app.start.agents import Hear, RunAgents, RunFiles
 from punchlist.app.start.results import make_results
 from punchlist.app.start.tracker import make_tracker
+from punchlist.errors import UsageError
 from punchlist.model.checks.protected import Protected, protect_files
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run import Run
 from punchlist.ports.agent import Agent
 from punchlist.ports.analyzer import Analyzer
-from punchlist.ports.artifacts import Cache
+from punchlist.ports.artifacts import Artifacts, Cache
 from punchlist.ports.checks import CheckRunner
 from punchlist.ports.compare import Comparer
 from punchlist.ports.world import World
@@ -86,7 +87,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         files_seen=partial(list_files_seen, analyzers),
         identify=partial(identify_analyzer, analyzers),
         unreviewed=settings.analyzers.unreviewed,
-        documents=_open_documents(run, started, files.folder),
+        documents=_open_documents(run, artifacts),
         fixers={"edits": EditFixer(suppressions)},
         checks=_make_later(
             lambda: _make_runner(checkout, hidden=hidden, protected=protected, wishes=wishes)
@@ -99,7 +100,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         protected=protected,
         suppressions=suppressions,
         clock=time.time,
-        crew=agents.make_crew(hear),
+        crew=agents.make_crew(hear, _read_prompts(started, artifacts)),
         answered=agents.has_answer,
         forget_answer=agents.forget_answer,
         subscribe=agents.notices.subscribe,
@@ -186,14 +187,41 @@ def _make_kit(
     )
 
 
-def _open_documents(run: Run, started: Started, folder: Path) -> dict[str, Analyzer]:
+def list_needed(run: Run) -> tuple[str, ...]:
+    """Return the artifacts that the run goes on with: findings documents and prompts."""
+    return (*_list_documents(run).values(), *run.started.prompt_files.values())
+
+
+def _read_prompts(started: Started, artifacts: Artifacts) -> dict[str, str]:
+    files = started.prompt_files
+    return {role: _require_file(files[role], artifacts).decode() for role in files}
+
+
+def _require_file(name: str, artifacts: Artifacts) -> bytes:
+    content = artifacts.read(name)
+    if content is None:
+        raise UsageError(
+            f"{artifacts.locate(name)} cannot be read: it is not there",
+            hint="put it back, or start a new run",
+        )
+    return content
+
+
+def _list_documents(run: Run) -> dict[str, str]:
+    """Return the findings documents that are still to be read: name to artifact."""
+    started = run.started
     files = dict(zip(started.documents, started.document_files, strict=True))
+    return {name: file for name, file in files.items() if name not in run.reviewing.reviews}
+
+
+def _open_documents(run: Run, artifacts: Artifacts) -> dict[str, Analyzer]:
+    files = _list_documents(run)
     if not files:
         return {}
     from punchlist.adapters.documents.document import FindingsDocument
 
-    return {
-        name: FindingsDocument.open(folder / file, name=name)
-        for name, file in files.items()
-        if name not in run.reviewing.reviews
-    }
+    opened: dict[str, Analyzer] = {}
+    for name, file in files.items():
+        where = Path(artifacts.locate(file))
+        opened[name] = FindingsDocument.parse(_require_file(file, artifacts), where, name=name)
+    return opened

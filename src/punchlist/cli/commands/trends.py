@@ -28,7 +28,7 @@ async def command(session: Session, limit: int, json_: bool) -> None:
     """What became of the items of each run, oldest first, what it cost, and how often an agent
     claimed a fix that was refuted.
     """
-    trends = TrendReader().load_trends(session.store, session.repository, limit)
+    trends = TrendReader().load_trends(session.store, session.key, limit)
     if json_:
         print_json(trends)
     elif not trends.runs:

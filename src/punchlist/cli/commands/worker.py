@@ -58,7 +58,7 @@ def command(**chosen: Any) -> Exit:
 async def _work(chosen: dict[str, Any], flags: dict[str, str]) -> None:
     from punchlist.app.fleet.health import HealthServer
     from punchlist.app.fleet.worker import Worker, WorkerOptions, own_home
-    from punchlist.app.stores import open_fleet
+    from punchlist.app.stores import open_artifacts, open_fleet
 
     settings = load_settings(None, flags).settings
     how = WorkerOptions(
@@ -70,7 +70,9 @@ async def _work(chosen: dict[str, Any], flags: dict[str, str]) -> None:
     )
     home = home_folder()
     with closing(open_fleet(settings, home)) as state, own_home(home) as folder:
-        worker = Worker(state, folder, how, lambda line: note(one_line(line)))
+        worker = Worker(
+            state, open_artifacts(settings, home), folder, how, lambda line: note(one_line(line))
+        )
         health = HealthServer(lambda: worker.health)
         address = await health.open(chosen["health_port"])
         _handle_signals(worker.drain)

@@ -48,6 +48,9 @@ class ProgressView:
 
     def handle_output(self, label: str, piece: str) -> None: ...
 
+    def handle_delay(self, text: str) -> None:
+        self.say(f"{'waiting':<11} {text}")
+
     def say(self, text: str) -> None: ...
 
 

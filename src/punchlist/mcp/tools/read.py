@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from punchlist.app.access import Role
 from punchlist.app.after.second_look import describe_checks
+from punchlist.app.repositories import find_owner
 from punchlist.errors import UsageError
 from punchlist.mcp import inputs
 from punchlist.mcp.outputs import (
@@ -37,11 +38,13 @@ _UNPROVEN = "what you fixed by hand and committed: look_again says whether it is
 async def list_runs(app: McpSession, args: inputs.ListRunsInput, caller: Caller) -> RunList:
     """The runs of the repositories served here, newest first, and how each stands."""
     chosen = [app.find_repository(args.repository)] if args.repository else app.repositories
-    names = {each.git_dir: each.name for each in chosen}
     rows = app.rows_of(chosen)
+    shown = rows[args.offset : args.offset + args.limit]
+    owners = (find_owner(chosen, row.repository, row.identity) for row in shown)
     lines = (
-        replace(app.line(row), repository=names[row.repository])
-        for row in rows[args.offset : args.offset + args.limit]
+        replace(app.line(row), repository=owner.name)
+        for row, owner in zip(shown, owners, strict=True)
+        if owner
     )
     runs = convert(tuple(lines), tuple[ListedRun, ...], from_attributes=True)
     served = tuple(ListedRepository(id=each.id, name=each.name) for each in app.repositories)

@@ -111,7 +111,7 @@ def _find_submission(
 ) -> Run | None:
     """Return the run of this key, or None; raise UsageError if the key had other findings."""
     source = f"file:{name}"
-    for row in app.store.runs(repository.git_dir):
+    for row in app.store.runs(repository.git_dir, repository.identity):
         started = read_start(app.store, row.id)
         if started is not None and source in started.documents:
             kept = started.document_files[started.documents.index(source)]

@@ -107,6 +107,19 @@ class Started(Event, frozen=True, kw_only=True):
     """Whether the project's checks were looked for. A workflow that runs none does not look."""
     pull: str = ""
     """The address of the pull request that the run is about, if it is about one."""
+    identity: str = ""
+    """What the repository is called on every machine, where `repository` is its path on one: its
+    remote without credentials, or its registered name.
+    """
+    committer_name: str = ""
+    """Author of the run's commits, on whichever machine they are made. Empty in a ledger of old:
+    then it is the user of the machine.
+    """
+    committer_email: str = ""
+    prompt_files: dict[str, str] = {}
+    """By role: the artifact with its prompt. A ledger of old has none: then it is that of the
+    settings and the version that goes on.
+    """
 
 
 class Reviewed(Event, frozen=True, kw_only=True):

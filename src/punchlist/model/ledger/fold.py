@@ -39,6 +39,7 @@ def fold(run: Run, entry: ev.Entry) -> Run:
         usage=run.usage + event.usage,
         weaknesses=run.weaknesses | {*event.weaknesses} if event.weaknesses else run.weaknesses,
         items=_apply_moves(run, event.moves),
+        pins=run.pins | event.pins if event.pins else run.pins,
     )
     round_ = run.position.round
     run = replace(

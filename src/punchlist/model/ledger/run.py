@@ -263,6 +263,8 @@ class Run(Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     weaknesses: frozenset[str] = frozenset()
     """What the sandboxes of its children lacked, as "KIND: WHAT"."""
+    pins: dict[str, str] = {}
+    """SHA-256 of the files of evidence, by name."""
 
     @property
     def waiting_for(self) -> Question | None:

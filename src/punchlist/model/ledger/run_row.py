@@ -5,6 +5,22 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 
+class RepositoryKey(Struct, frozen=True):
+    """What tells a repository from others. `path` is that of git's folder; `identity` is the same
+    in all clones on all machines, '' if there is none, None if it was not looked for.
+    """
+
+    path: str = ""
+    identity: str | None = None
+
+    def owns(self, path: str, identity: str) -> bool:
+        """Return whether a run that recorded this is about the repository: one with the same
+        identity, or, if it recorded none or none was looked for here, with the same path.
+        """
+        known = identity and self.identity is not None
+        return identity == self.identity if known else path == self.path
+
+
 class RunRow(Struct, frozen=True):
     """One run in a list. `last_at` and `last_kind` are of the engine's last event, not of what
     users added.
@@ -27,6 +43,8 @@ class RunRow(Struct, frozen=True):
     """It has not ended, and a person has to say something before it goes on."""
     paused: bool = False
     """It has not ended, and was stopped, or answered, and not resumed since."""
+    identity: str = ""
+    """What its repository is called on every machine, if it is known."""
 
 
 def match_run(part: str, ids: Sequence[str]) -> list[str]:

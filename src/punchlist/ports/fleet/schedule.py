@@ -16,6 +16,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
     cron: str
     timezone: str = ""
     repository: str
+    identity: str = ""
     source: str
     branch: str
     label: str = ""

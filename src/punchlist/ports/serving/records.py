@@ -4,14 +4,22 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from punchlist.model.ledger.run_row import RepositoryKey
+
 
 class RepositoryEntry(Struct, frozen=True, kw_only=True):
-    """`id` names it in requests, `git_dir` in the ledger."""
+    """`id` names it in requests, `git_dir` and `identity` in the ledger."""
 
     id: str
     name: str
     root: str
     git_dir: str
+    identity: str | None = None
+    """None if it was registered by a version that did not look for it."""
+
+    @property
+    def key(self) -> RepositoryKey:
+        return RepositoryKey(self.git_dir, self.identity)
 
 
 class RepositoryList(Protocol):

@@ -19,6 +19,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.executed_lines import lines_artifact
+from punchlist.steps.support.files import write_files
 from punchlist.steps.verb import Action
 
 _RERUNS = 2
@@ -55,8 +56,8 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     tests, unloaded = known.result.tests, known.result.unloaded
     outcomes = [outcome for test, outcome in tests.items() if test not in unloaded]
     result, lines = msgspec.json.encode(known.result), msgspec.json.encode(known.lines)
-    artifact = world.artifacts.write(_artifact_name(check), result)
-    world.artifacts.write(lines_artifact(check.name), lines)
+    files = {_artifact_name(check): result, lines_artifact(check.name): lines}
+    artifact, _ = await write_files(files, world)
     return Baselined(
         check=check.name,
         exit_code=known.result.exit_code,
@@ -73,10 +74,7 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
         remedy=known.remedy,
         lines_unknown=known.lines.unknown,
         gate=check.is_gate,
-        pins={
-            _artifact_name(check): sha256(result).hexdigest(),
-            lines_artifact(check.name): sha256(lines).hexdigest(),
-        },
+        pins={name: sha256(content).hexdigest() for name, content in files.items()},
         usage=Usage(seconds=world.clock() - began, checks=_count_runs(known, kept)),
     )
 

@@ -2,6 +2,7 @@
 its answer.
 """
 
+import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 
@@ -136,12 +137,12 @@ async def _work_in_tree(
     name = f"{run.id}/{task.label}/{sorted(below)}"
     artifact = f"work/{sha256(name.encode()).hexdigest()[:20]}.json"
     patches = list(below.values())
-    record = _load_record(artifact, world)
-    fresh = record is not None or not world.answered(task.label)
+    record = await _load_record(artifact, world)
+    fresh = record is not None or not await asyncio.to_thread(world.answered, task.label)
     async with world.trees.resume_tree(run.landing.tip, name, patches, fresh=fresh) as tree:
         if record is None:
             if not fresh and not tree.resumed:  # an answer without its changes is of no use
-                world.forget_answer(task.label)
+                await asyncio.to_thread(world.forget_answer, task.label)
             asked = await _build_task(task, batches, run, world)
             record = await _ask_for_work(asked, artifact, tree, world)
         present = frozenset(tree.files())
@@ -177,13 +178,28 @@ async def _ask_for_work(asked: RoleTask, artifact: str, tree: Tree, world: World
     except RepositoryError as error:  # it wrote more than is read
         return _Record(replace(claims, failed=str(error), unread=False), Patch())
     if not claims.failed or claims.unread:  # after a failure the agent is asked again
-        world.artifacts.write(artifact, wire.encode(record))
+        return await _store_record(record, artifact, world)
     return record
 
 
-def _load_record(artifact: str, world: World) -> _Record | None:
+async def _store_record(record: _Record, artifact: str, world: World) -> _Record:
+    """Store the record; return it, or that which another process has stored for the same call."""
+    content = wire.encode(record)
+    there = await asyncio.to_thread(world.artifacts.create, artifact, content)
+    if there is None:
+        return record
+    if stored := _decode_record(there):
+        return stored
+    await asyncio.to_thread(world.artifacts.write, artifact, content)
+    return record
+
+
+async def _load_record(artifact: str, world: World) -> _Record | None:
     """Return what was stored before a kill, or None."""
-    content = world.artifacts.read(artifact)
+    return _decode_record(await asyncio.to_thread(world.artifacts.read, artifact))
+
+
+def _decode_record(content: bytes | None) -> _Record | None:
     try:
         return wire.decode(content, _Record) if content is not None else None
     except msgspec.MsgspecError:  # written by another version: the tree has the changes

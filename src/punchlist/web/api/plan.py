@@ -1,5 +1,6 @@
 """Routes to a session's plan: read it, and change it before the fixing starts."""
 
+import asyncio
 from typing import Annotated
 
 from litestar.params import JSONBody, PathParameter
@@ -19,7 +20,7 @@ Code = Annotated[str, PathParameter(pattern=f"^{CODE}$", description="The issue'
 
 @read_route("/fix/{session_id:str}/plan", "The plan of a session, as its files have it")
 async def plan(app: App, session_id: RunId) -> Plan:
-    return plan_part(app, app.find_run(session_id))
+    return await plan_part(app, app.find_run(session_id))
 
 
 @put_route("/fix/{session_id:str}/plan/master_todo", "Change the order of work")
@@ -44,8 +45,8 @@ async def replace_fix_todo(app: App, session_id: RunId, code: Code, data: JSONBo
     return await _replace_part(app, session_id, data)
 
 
-def plan_part(app: WebSession, run: Run) -> Plan:
-    plan: ShownPlan = load_plan(app.session, run)
+async def plan_part(app: WebSession, run: Run) -> Plan:
+    plan: ShownPlan = await asyncio.to_thread(load_plan, app.session, run)
     return Plan(
         session_id=run.id,
         ready=plan.changeable,
@@ -61,7 +62,7 @@ def plan_part(app: WebSession, run: Run) -> Plan:
 
 async def _replace_part(app: WebSession, run_id: str, part: Master | Sheet) -> Plan:
     run = app.find_run(run_id)
-    if not load_plan(app.session, run).changeable:
+    if not (await asyncio.to_thread(load_plan, app.session, run)).changeable:
         raise Refused(
             409,
             f"session {run.id} shows no plan that could be changed",
@@ -69,8 +70,8 @@ async def _replace_part(app: WebSession, run_id: str, part: Master | Sheet) -> P
             run=run.id,
         )
     async with app.session_of(run.id) as session:
-        change_plan(session, run.id, part)
-    return plan_part(app, app.find_run(run.id))
+        await asyncio.to_thread(change_plan, session, run.id, part)
+    return await plan_part(app, app.find_run(run.id))
 
 
 def _is_outside(path: str) -> bool:

@@ -145,13 +145,13 @@ def make_stream(app: WebSession, reader: Subscription) -> Stream:
     "/runs/{run_id:str}/artifacts", "The files of a run: evidence, transcripts, plans, reports"
 )
 async def artifacts(app: App, run_id: RunId) -> tuple[ArtifactLine, ...]:
-    return list_artifacts(app.session.artifacts(app.find_run(run_id).id))
+    return await list_artifacts(app.session.artifacts(app.find_run(run_id).id))
 
 
 @read_route("/runs/{run_id:str}/artifacts/{name:path}", "One file of a run", responses={200: BYTES})
 async def artifact(app: App, run_id: RunId, name: FileName) -> Response[bytes]:
     run = app.find_run(run_id)
-    found = read_artifact(app.session.artifacts(run.id), name.removeprefix("/"))
+    found = await read_artifact(app.session.recorded_artifacts(run), name.removeprefix("/"))
     if found is None:
         raise Refused(
             404, f"run {run.id} has no such file", f"GET /api/runs/{run.id}/artifacts lists them"

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from punchlist.app.access import Role
 from punchlist.app.after.apply import apply_branch, discard_branch
 from punchlist.app.after.dismissals import ItemSelection
-from punchlist.app.repositories import RepositoryEntry
+from punchlist.app.repositories import RepositoryEntry, find_owner
 from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
 from punchlist.model.item.item import Item
@@ -54,9 +54,11 @@ async def runs(
     limit: Annotated[int, QueryParameter(ge=1, le=500)] = 50,
 ) -> RunPage:
     rows = app.list_rows(app.find_repository(repository_id) if repository_id else None)
-    names = {each.git_dir: each.id for each in app.repositories.list_all()}
-    shown = rows[offset : offset + limit]
-    lines = (run_line(app.line(row), names[row.repository]) for row in shown)
+    shown, known = rows[offset : offset + limit], app.repositories.list_all()
+    owners = (find_owner(known, row.repository, row.identity) for row in shown)
+    lines = (
+        run_line(app.line(row), owner.id) for row, owner in zip(shown, owners, strict=True) if owner
+    )
     return RunPage(total=len(rows), runs=tuple(lines))
 
 

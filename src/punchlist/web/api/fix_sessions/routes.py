@@ -79,7 +79,7 @@ async def make_plan(
     await app.driving.wait_settled(run.id)
     run = app.find_run(run.id)
     _require_answers(run)
-    return plan_part(app, run)
+    return await plan_part(app, run)
 
 
 @post_route("/fix/start", "Fix, challenge, commit; as Server-Sent Events", responses={200: SSE})
@@ -165,15 +165,15 @@ async def _start_fixing(app: WebSession, run: Run, by: str, *, joined: bool) -> 
     _refuse_driven(app, run)
     _require_answers(run)
     if run.waiting_for:
-        _require_plan(app, run)
+        await _require_plan(app, run)
         run = await app.answer_run(run, GO, by)
     if not run.waits:
         await app.resume_run(run.id)
 
 
-def _require_plan(app: WebSession, run: Run) -> None:
+async def _require_plan(app: WebSession, run: Run) -> None:
     """Refuse any question but that about the plan: a user must read it."""
-    if not load_plan(app.session, run).changeable:
+    if not (await asyncio.to_thread(load_plan, app.session, run)).changeable:
         raise Refused(409, app.explain_state(run), f"POST /api/runs/{run.id}/answers", run=run.id)
 
 
@@ -183,7 +183,8 @@ def _accept_later(app: WebSession, session: str, by: str) -> None:
     async def accept_plan() -> None:
         await app.driving.wait_settled(session)
         run = app.find_run(session)
-        if load_plan(app.session, run).changeable and not run.unanswered and not app.closing():
+        plan = await asyncio.to_thread(load_plan, app.session, run)
+        if plan.changeable and not run.unanswered and not app.closing():
             await app.answer_run(run, GO, by)
             await app.resume_run(run.id)
 

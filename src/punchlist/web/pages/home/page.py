@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from punchlist.app.access import Role
-from punchlist.app.repositories import RepositoryEntry
+from punchlist.app.repositories import RepositoryEntry, find_owner
 from punchlist.errors import PunchlistError
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.views.run_line import RunLine, build_run_line
@@ -128,17 +128,18 @@ def parse_search(query: dict[str, str]) -> RunSearch:
 
 def list_runs(app: WebSession, glances: GlanceCache, search: RunSearch, turn: int) -> RunListPage:
     """Return one page of the runs found; only these are folded."""
-    homes = {each.git_dir: each for each in app.repositories.list_all()}
+    known_homes = app.repositories.list_all()
     rows = app.list_rows(None)
-    found = [row for row in rows if _matches_search(row, search, app, homes[row.repository])]
+    owners = {row.id: find_owner(known_homes, row.repository, row.identity) for row in rows}
+    homes = {run: owner for run, owner in owners.items() if owner}
+    rows = [row for row in rows if row.id in homes]
+    found = [row for row in rows if _matches_search(row, search, app, homes[row.id])]
     page, pages = fit_page(turn, len(found), RUNS)
     shown = found[(page - 1) * RUNS : page * RUNS]
     known = glances.load_glances(shown)
     query = asdict(search)
     return RunListPage(
-        lines=tuple(
-            _build_row(row, app, homes[row.repository], known.get(row.id)) for row in shown
-        ),
+        lines=tuple(_build_row(row, app, homes[row.id], known.get(row.id)) for row in shown),
         found=len(found),
         total=len(rows),
         page=page,

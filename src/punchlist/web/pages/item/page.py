@@ -76,7 +76,8 @@ async def item(request: AnyRequest, app: App, run_id: RunId, number: Number) -> 
             404, f"run {run.id} has no item {number}", "go back to the run, and pick another"
         )
     view = build_view(run, number, driven=app.is_driven(run.id))
-    kept = frozenset(each.name for each in list_artifacts(app.session.artifacts(run.id)))
+    listed = await list_artifacts(app.session.artifacts(run.id))
+    kept = frozenset(each.name for each in listed)
     return render_page(
         request, "item.html", run=run, repository=app.repository_of(run), view=view, kept=kept
     )

@@ -80,7 +80,7 @@ def _display_type(kind: str) -> str:
 async def file(app: App, run_id: str, name: str) -> Response[bytes]:
     """Serve evidence, transcripts and plans as plain text."""
     run = app.find_run(run_id)
-    found = read_artifact(app.session.artifacts(run.id), name.removeprefix("/"))
+    found = await read_artifact(app.session.recorded_artifacts(run), name.removeprefix("/"))
     if found is None:
         raise Refused(404, f"run {run.id} has no such file", "its page names those that there are")
     return Response(found, media_type="text/plain")

@@ -1,0 +1,1 @@
+"""Files of runs in an object store that many machines share."""
