@@ -1,7 +1,7 @@
 """The state of a fleet keeps the contract of states, and refuses those that have lost a run."""
 
 import queue
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
@@ -10,7 +10,9 @@ from state_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import started
 
 from postgres_server import run_server, start_server
+from punchlist.adapters.postgres.connection import Database
 from punchlist.adapters.postgres.migrations import STEPS, VERSION, migrate
+from punchlist.adapters.postgres.records import PostgresAllowances
 from punchlist.adapters.postgres.state import PostgresState
 from punchlist.errors import RunTaken, StoreAway, StoreError
 from punchlist.model.item.usage import Usage
@@ -173,3 +175,15 @@ def test_without_patience_an_absent_database_is_told_at_once_and_with_it_is_wait
         assert state.store.runs() == []
         state.close()
         patient.close()
+
+
+def test_what_is_allowed_on_one_machine_is_not_allowed_for_the_same_path_of_another(url):
+    with psycopg.connect(url, autocommit=True) as base:
+        migrate(base)
+    with closing(Database(url, patience=0)) as database:
+        here, there = (PostgresAllowances(database, name) for name in ("here", "there"))
+        here.grant("path", "tests")
+        assert here.list_granted("path") == {"tests"}
+        assert there.list_granted("path") == frozenset()
+        there.revoke("path")
+        assert here.list_granted("path") == {"tests"}

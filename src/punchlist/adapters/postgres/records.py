@@ -1,5 +1,6 @@
 """Repositories, allowances and keys of requests in PostgreSQL."""
 
+import socket
 from hashlib import sha256
 
 from punchlist.adapters.postgres.connection import Database
@@ -45,22 +46,32 @@ class PostgresRepositories:
 
 
 class PostgresAllowances:
-    def __init__(self, database: Database) -> None:
+    """What is allowed holds for one path of one machine: elsewhere the same path may be another
+    repository.
+    """
+
+    def __init__(self, database: Database, machine: str = "") -> None:
         self._database = database
+        self._machine = machine or socket.gethostname()
 
     def list_granted(self, repository: str) -> frozenset[str]:
         sql = "SELECT fingerprint FROM allowances WHERE repository = %s"
-        return frozenset(found for (found,) in self._database.fetch(sql, (repository,)))
+        rows = self._database.fetch(sql, (self._name(repository),))
+        return frozenset(found for (found,) in rows)
 
     def grant(self, repository: str, *fingerprints: str) -> None:
         self._database.execute(
             "INSERT INTO allowances (repository, fingerprint) SELECT %s, unnest(%s::text[])"
             " ON CONFLICT DO NOTHING",
-            (repository, list(fingerprints)),
+            (self._name(repository), list(fingerprints)),
         )
 
     def revoke(self, repository: str) -> None:
-        self._database.execute("DELETE FROM allowances WHERE repository = %s", (repository,))
+        sql = "DELETE FROM allowances WHERE repository = %s"
+        self._database.execute(sql, (self._name(repository),))
+
+    def _name(self, repository: str) -> str:
+        return f"{self._machine}:{repository}"
 
 
 class PostgresKeys:

@@ -28,16 +28,16 @@ class PullHistory(Struct, frozen=True, kw_only=True):
 
 
 def load_history(session: Session, url: str) -> PullHistory:
-    store, repository = session.store, session.repository
+    store, repository = session.store, session.key
     names = [
         entry.run
-        for entry in store.read_kind("started", repository)
+        for entry in store.read_kind("started", repository.path, repository.identity)
         if isinstance(entry.event, Started) and entry.event.pull == url
     ]
     ours = set(names)
     orders = {
         entry.event.comment: entry.event
-        for entry in store.read_kind("ordered", repository)
+        for entry in store.read_kind("ordered", repository.path, repository.identity)
         if isinstance(entry.event, Ordered) and entry.run in ours
     }
     return PullHistory(runs=tuple(session.load(name) for name in names), orders=orders)
