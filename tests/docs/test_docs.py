@@ -127,7 +127,7 @@ def test_every_workflow_is_told_of():
 
 
 def test_the_demo_says_what_it_sets_up_and_needs_only_the_product():
-    command = ["make", "--dry-run", "--always-make", "demo"]
+    command = ["make", "--no-print-directory", "--dry-run", "--always-make", "demo"]
     typed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     first, *rest = typed.splitlines()
     assert first.startswith('echo "setting up .venv with what punchlist needs')
