@@ -310,6 +310,9 @@ SOAK = (
 
 
 LONG = (
+    "fleet/",
+    "cli/test_cli_pr.py",
+    "web/test_two_servers.py",
     "adapters/agents/test_opencode_real.py",
     "adapters/agents/test_whole_run_trouble.py",
     "journeys/test_killed_agents.py",

@@ -8,6 +8,8 @@ import pytest
 from pulls_standin import TOKEN, PullsStandin, PullsState
 from typed_command import Punchlist
 
+from needs import rarely
+
 MODULES = [
     "json",
     "math",
@@ -432,7 +434,7 @@ def test_a_run_that_fails_concludes_the_check_and_does_not_block(shop, pr):
 
 @pytest.mark.parametrize(
     ("push", "writes"),
-    [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2), (False, 3), (False, 4)],
+    [(True, 2), (False, 3), *rarely((True, 1), (True, 3), (False, 1), (False, 2), (False, 4))],
 )
 def test_a_process_killed_between_a_write_and_its_answer_leaves_nothing_twice(
     shop, pr, push, writes
