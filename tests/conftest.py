@@ -264,8 +264,6 @@ SOAK = (
     "docs/test_docs.py::test_commands_print_what_the_pages_show[demo",
     "docs/test_docs.py::test_commands_print_what_the_pages_show[which-python",
     "docs/test_newcomer.py",
-    "adapters/agents/test_whole_run_trouble.py::test_a_hang_a_cut_a_crash_and_a_kill_are_survived",
-    "cli/test_cli_terminal.py::test_a_run_whose_tests_lack_a_package_offers_to_make_an_environment_and_begins_again",
     "test_processes.py::test_every_outcome_is_shown_with_its_output",
     "adapters/objects/test_objects_cli.py::test_a_store_that_is_away_is_told_and_waited_for",
     "cli/test_old_ledger.py::test_killed_under_the_old_version_it_is_resumed_by_this_one",
