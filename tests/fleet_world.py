@@ -48,6 +48,16 @@ def wait_for(what, limit=_LIMIT):
     raise AssertionError(f"{what} did not come true in {limit} s")
 
 
+def find_driver(fleet, run, workers):
+    """Return the worker that drives the run, then the others."""
+    driver = wait_for(lambda: fleet.job(run).worker)
+    return sorted(workers, key=lambda worker: worker.id != driver)
+
+
+def list_units(fleet):
+    return fleet.base.execute("SELECT id, worker, over FROM units").fetchall()
+
+
 class WorkerProcess:
     def __init__(self, process, log, home):
         self.process, self.log, self.home = process, log, home
@@ -77,6 +87,8 @@ class Fleet:
     def __init__(self, repo, folder, url, state):
         self.repo, self.folder, self.url, self.state = repo, folder, url, state
         self.workers = []
+        self.more = {}
+        """Variables that all processes get besides."""
         self.base = psycopg.connect(url, autocommit=True)
         (folder / "flow.yaml").write_text(WORKFLOW)
         (folder / "artifacts").mkdir()
@@ -98,6 +110,47 @@ class Fleet:
         script = {"log": "calls.jsonl", "lines": lines}
         (self.folder / "robot.json").write_text(json.dumps(script))
 
+    def play_wide(self, count, seconds=1.0, usage=None):
+        """Commit so many files with a defect in each on the branch `wide`; write the agent's script:
+        each is a fix of its own that takes so long.
+        """
+        self.repo.git("checkout", "--quiet", "-B", "wide", "main")
+        names = [f"shop{number}" for number in range(count)]
+        text = "def mean_{0}(values):\n    return sum(values) / len(values)\n"
+        self.repo.commit({f"{name}.py": text.format(name) for name in names})
+        findings = [
+            {**FINDING, "title": f"mean_{name}() fails", "file_path": f"{name}.py"}
+            for name in names
+        ]
+        fixes = [
+            {
+                "when": f"mean_{name}() fails",
+                "edits": [{**EDIT, "path": f"{name}.py"}],
+                "outcome": {
+                    "outcome": "fixed",
+                    "explanation": "0 of none",
+                    "files": [f"{name}.py"],
+                },
+            }
+            for name in names
+        ]
+        found = {"answer": {"findings": findings}, "opened": [f"{name}.py" for name in names]}
+        lines = [
+            {"role": "technical", **found},
+            {"role": "fixer", "seconds": seconds, "fixes": fixes, "usage": usage or {}},
+        ]
+        script = {"log": "calls.jsonl", "lines": lines}
+        (self.folder / "robot.json").write_text(json.dumps(script))
+
+    def enqueue_wide(self, spread, width=1, **more):
+        limits = {"limits.spread": str(spread), "limits.width": str(width)}
+        return self.enqueue_here(**self.robot, **limits, **more)
+
+    def list_attempts(self, run):
+        """Return who did each fix: the id of a helping worker, or '' for the driver."""
+        events = [entry.event for entry in self.state.store.read(run)]
+        return [event.worker for event in events if event.__struct_config__.tag == "attempted"]
+
     @property
     def calls(self):
         """The roles of the agent calls that were finished."""
@@ -113,6 +166,7 @@ class Fleet:
             "PUNCHLIST_HOME": str(folder),
             "PUNCHLIST_STORE": self.url,
             "PUNCHLIST_OBJECTS": str(self.folder / "artifacts"),
+            **self.more,
         }
 
     def command(self, *words, home="client", code=0):
@@ -146,20 +200,20 @@ class Fleet:
         script = str(self.folder / "robot.json")
         return {"agents.use": "robot", "agent.robot.kind": "scripted", "agent.robot.script": script}
 
-    def enqueue_here(self, *more, **settings):
+    def enqueue_here(self, *more, checks="--no-checks", **settings):
         flags = [word for pair in settings.items() for word in ("--set", "=".join(pair))]
         flow = str(self.folder / "flow.yaml")
-        words = ("run", "--queue", "--json", "--no-checks", "--workflow", flow)
+        words = ("run", "--queue", "--json", checks, "--workflow", flow)
         return json.loads(self.command(*words, *flags, *more))["run"]
 
-    def start_worker(self, name, *more, lease=3):
+    def start_worker(self, name, *more, lease=3, **variables):
         log = self.folder / f"{name}.log"
         words = ("worker", "--set", f"fleet.lease={lease}", *more)
         with log.open("w") as out:
             process = subprocess.Popen(
                 [sys.executable, "-m", "punchlist", *words],
                 cwd=self.folder,
-                env=self.environment(name),
+                env={**self.environment(name), **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -202,7 +256,7 @@ class Fleet:
     def wait_ended(self, *runs):
         wait_for(lambda: all(self.job(run).state == "ended" for run in runs))
 
-    def check_once(self, run):
+    def check_once(self, run, commits=1):
         """Everything of an undisturbed run is there, and nothing twice."""
         kinds = self.kinds(run)
         assert [kinds.count(kind) for kind in ("started", "committed", "ended")] == [1, 1, 1]
@@ -212,7 +266,7 @@ class Fleet:
         branch = f"punchlist/{run}"
         head = self.state.store.read(run)
         start = next(iter(head)).event.change.head
-        assert self.repo.git("rev-list", "--count", f"{start}..refs/heads/{branch}") == "1"
+        assert self.repo.git("rev-list", "--count", f"{start}..refs/heads/{branch}") == str(commits)
         epochs = self.base.execute(
             "SELECT epoch FROM entries WHERE run = %s AND epoch IS NOT NULL ORDER BY seq", (run,)
         ).fetchall()

@@ -46,7 +46,7 @@ class PostgresServer:
     def start(self) -> None:
         self._control("-l", self._log, "-o", self._options, "start")
 
-    def kill(self) -> None:
+    def stop(self) -> None:
         """End it as a crash does."""
         self._control("-m", "immediate", "stop")
 
@@ -73,7 +73,7 @@ def start_server() -> Iterator[PostgresServer]:
         try:
             yield server
         finally:
-            server.kill()
+            server.stop()
 
 
 @contextmanager

@@ -53,6 +53,7 @@ def _run_side_by_side(session: pytest.Session, files: list[list[pytest.Item]], c
     config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000)  # with 700 a tenth of the time goes into looking for garbage
     talks = [_fork(session, files, queue, number) for number in range(count)]
     while talks:
         for talk in wait(list(talks)):

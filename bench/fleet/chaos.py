@@ -1,17 +1,21 @@
-"""A fleet whose workers die: 100 runs, 4 workers, 20 kills at random and 20 at chosen points, or a database that is away.
+"""A fleet whose workers die or are stopped, or whose database or object store is away.
 
-    python bench/fleet/chaos.py [--runs 100] [--workers 4] [--random 20] [--chosen 20] [--lease 5] [--seed 1]
-    python bench/fleet/chaos.py --runs 20 --random 0 --chosen 0 --away 30
+    python bench/fleet/chaos.py [--runs 100] [--workers 4] [--random 20] [--chosen 20] [--stopped 5] [--lease 5] [--seed 1]
+    python bench/fleet/chaos.py --runs 20 --random 0 --chosen 0 --stopped 0 --away database=30
+    python bench/fleet/chaos.py --runs 20 --random 0 --chosen 0 --stopped 0 --away objects=30
 
 Each run has a branch, a finding that is fixed, committed and pushed, and one that is filed at a stand-in for GitHub. Chosen points:
 an effect is done (answer, patch, commit, push, issue) and its event is not written yet. A worker that dies is replaced by one with
-an empty home. Exit code 1 if anything is lost, twice, or other than without kills.
+an empty home; one that is stopped sleeps past its lease and wakes up. Exit code 1 if anything is lost, twice, or other than without
+kills.
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +37,7 @@ from punchlist.adapters.postgres.state import PostgresState
 from punchlist.app.stores import upgrade_store
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.hash_chain import verify_lines
+from s3_server import run_s3
 
 HERE = Path(__file__).parent
 POINTS = {
@@ -50,15 +55,15 @@ IDENTITY = {
 class Chaos:
     """One fleet: its repository, queue, workers, and what was done to them."""
 
-    def __init__(self, asked, folder, url, github):
+    def __init__(self, asked, folder, url, github, objects):
         self.asked, self.folder, self.url, self.github = asked, folder, url, github
+        self.objects = {"PUNCHLIST_OBJECTS": "s3://objects/chaos", **objects.keys}
         self.repo, self.orders = folder / "repo", folder / "orders"
-        for each in (self.repo, self.orders, folder / "artifacts"):
+        for each in (self.repo, self.orders):
             each.mkdir()
         (folder / "flow.yaml").write_text(FLOW)
-        self.base = psycopg.connect(url, autocommit=True)
         self.workers, self.started = [], 0
-        self.deaths = []
+        self.deaths, self.slept = [], 0
         self.random = random.Random(asked.seed)
         self.git("init", "--quiet", "--initial-branch=main")
         (self.repo / "README.md").write_text("shop\n")
@@ -74,10 +79,17 @@ class Chaos:
     def environment(self, home):
         folder = self.folder / home
         folder.mkdir(exist_ok=True)
-        if not (folder / "runs").exists():
-            (folder / "runs").symlink_to(self.folder / "artifacts")
         own = {"PUNCHLIST_HOME": str(folder), "PUNCHLIST_STORE": self.url, "OUR_TOKEN": TOKEN}
-        return os.environ | IDENTITY | own
+        return os.environ | IDENTITY | self.objects | own
+
+    def ask(self, query, *values):
+        """Return the rows of a query; where the database is away, wait for it."""
+        while True:
+            try:
+                with psycopg.connect(self.url, autocommit=True) as base:
+                    return base.execute(query, values).fetchall()
+            except psycopg.OperationalError:
+                threading.Event().wait(0.2)
 
     def enqueue(self, number):
         """Queue the run of a new branch; its agent has a script and a list of calls of its own."""
@@ -158,12 +170,13 @@ class Chaos:
 
     def count_left(self):
         states = "('queued', 'running')"
-        return self.base.execute(f"SELECT count(*) FROM jobs WHERE state IN {states}").fetchone()[0]
+        return self.ask(f"SELECT count(*) FROM jobs WHERE state IN {states}")[0][0]
 
     def run_all(self, kill=True):
         """Drive all that is queued; kill and replace workers meanwhile. Return the seconds."""
         began, last = time.monotonic(), time.monotonic()
         left_random = self.asked.random if kill else 0
+        left_stopped = self.asked.stopped if kill else 0
         orders = [
             f"{kind}.{n}" for n in range(-(-self.asked.chosen // len(POINTS))) for kind in POINTS
         ]
@@ -172,12 +185,16 @@ class Chaos:
         tick = threading.Event()
         while self.count_left() and time.monotonic() - began < self.asked.limit:
             self._replace_dead()
-            if (left_random or orders) and time.monotonic() - last > self.asked.gap:
+            if (left_random or left_stopped or orders) and time.monotonic() - last > self.asked.gap:
                 last = time.monotonic()
                 if orders:
                     (self.orders / orders.pop()).touch()
-                if left_random and self._kill_one():
+                if left_random and (victim := self._choose_busy()):
+                    victim.kill()
                     left_random -= 1
+                elif left_stopped and (victim := self._choose_busy()):
+                    self._put_to_sleep(victim)
+                    left_stopped -= 1
             tick.wait(0.05)
         self.unobeyed = [
             order.name for order in self.orders.glob("[a-z]*.[0-9]*") if "obeyed" not in order.name
@@ -190,32 +207,39 @@ class Chaos:
             self._record_death(worker)
             self.start_worker()
 
-    def _kill_one(self):
-        rows = self.base.execute(
-            "SELECT DISTINCT worker FROM jobs WHERE state = 'running'"
-        ).fetchall()
+    def _choose_busy(self):
+        rows = self.ask("SELECT DISTINCT worker FROM jobs WHERE state = 'running'")
         busy = [each for each in self.workers if " takes runs" in each.lines and (each.id,) in rows]
-        if not busy:
-            return False
-        victim = self.random.choice(busy)
-        victim.kill()
-        return True
+        return self.random.choice(busy) if busy else None
+
+    def _put_to_sleep(self, worker):
+        """Stop a worker, and wake it when its lease is long over."""
+        self.slept += 1
+        self._record_death(worker)
+        worker.signal(signal.SIGSTOP)
+        timer = threading.Timer(2 * self.asked.lease, self._wake, (worker,))
+        timer.start()
+
+    def _wake(self, worker):
+        if worker.process.poll() is None:
+            worker.signal(signal.SIGCONT)
 
     def _record_death(self, worker):
-        held = self.base.execute(
-            "SELECT run FROM jobs WHERE state = 'running' AND worker = %s", (worker.id,)
-        ).fetchall()
+        """Note which runs it held."""
+        held = self.ask("SELECT run FROM jobs WHERE state = 'running' AND worker = %s", worker.id)
         self.deaths.append((time.time(), tuple(run for (run,) in held)))
 
     def recoveries(self):
-        """Seconds from each death to the first entry of each run that it interrupted."""
+        """Seconds from each death to the first entry of each run that it interrupted; where the next worker died, too, before it
+        wrote one, from that death.
+        """
+        deaths = sorted((run, at) for at, runs in self.deaths for run in runs)
         found = []
-        for at, runs in self.deaths:
-            for run in runs:
-                row = self.base.execute(
-                    "SELECT min(at) FROM entries WHERE run = %s AND at > %s", (run, at)
-                ).fetchone()
-                found += [row[0] - at] if row[0] else []
+        for (run, at), (other, then) in itertools.pairwise([*deaths, ("", 0)]):
+            query = "SELECT min(at) FROM entries WHERE run = %s AND at > %s"
+            first = self.ask(query, run, at)[0][0]
+            if first and not (other == run and then < first):
+                found.append(first - at)
         return sorted(found)
 
     def outcome(self, state, number, run):
@@ -244,9 +268,9 @@ class Chaos:
             if f"page() of {number} " in each["title"]
         ]
         faults += [f"{len(issues)} issues"] if len(issues) != 1 else []
-        epochs = self.base.execute(
-            "SELECT epoch FROM entries WHERE run = %s AND epoch IS NOT NULL ORDER BY seq", (run,)
-        ).fetchall()
+        epochs = self.ask(
+            "SELECT epoch FROM entries WHERE run = %s AND epoch IS NOT NULL ORDER BY seq", run
+        )
         faults += ["an earlier driver wrote after a later one"] if epochs != sorted(epochs) else []
         items = sorted(
             (item.current.title.split()[0], item.status.value) for item in folded.items.values()
@@ -257,9 +281,13 @@ class Chaos:
         log = self.folder / f"calls-{number}.jsonl"
         return len(log.read_text().splitlines()) if log.exists() else 0
 
+    def longest(self, runs):
+        """The seconds of the run that took longest, from its first entry by a worker to its last."""
+        query = "SELECT max(at) - min(at) FROM entries WHERE run = %s AND seq > 1"
+        return max(self.ask(query, run)[0][0] for run in runs)
+
     def close(self):
         self.end_workers()
-        self.base.close()
 
 
 def main():
@@ -268,17 +296,18 @@ def main():
         tempfile.TemporaryDirectory(prefix="punchlist-chaos-") as name,
         start_server() as server,
         Standin(Github(time.time)) as github,
+        run_s3() as objects,
     ):
         url = server.make_database("chaos")
         upgrade_store(url)
-        chaos = Chaos(asked, Path(name), url, github)
+        chaos = Chaos(asked, Path(name), url, github, objects)
         with closing(PostgresState(url, Path(name) / "reader")) as state, closing(chaos):
-            return measure(chaos, state, server)
+            return measure(chaos, state, {"database": server, "objects": objects})
 
 
-def measure(chaos, state, server):
+def measure(chaos, state, servers):
     asked = chaos.asked
-    calm = {n: chaos.enqueue(n) for n in range(2)}
+    calm = {n: chaos.enqueue(n) for n in range(asked.runs if asked.away else 2)}
     chaos.start_workers()
     chaos.run_all(kill=False)
     chaos.end_workers()
@@ -288,14 +317,22 @@ def measure(chaos, state, server):
     print(f"without kills: {expected.pop()}, {needed} calls of agents", flush=True)
     expected, needed = chaos.outcome(state, 0, calm[0])[0], needed.pop()
 
-    runs = {number: chaos.enqueue(number) for number in range(2, asked.runs + 2)}
+    runs = {number: chaos.enqueue(number) for number in range(len(calm), asked.runs + len(calm))}
     chaos.start_workers()
-    timer = threading.Timer(3, _take_away, (server, asked.away)) if asked.away else None
-    if timer:
-        timer.start()
+    if asked.away:
+        what, _, seconds = asked.away.partition("=")
+        away = threading.Timer(
+            1, lambda: measured.append(_take_away(servers[what], float(seconds)))
+        )
+        measured = []
+        away.start()
     seconds = chaos.run_all()
-    if timer:
-        timer.join()
+    if asked.away:
+        away.join()
+        usual, longest = chaos.longest(calm.values()), chaos.longest(runs.values())
+        print(
+            f"{what} away for {measured[0]:.1f} s: the longest run took {longest:.1f} s, else {usual:.1f} s"
+        )
     return report(chaos, state, runs, expected, needed, seconds)
 
 
@@ -312,8 +349,8 @@ def report(chaos, state, runs, expected, needed, seconds):
     flying = sum(len(held) for _, held in chaos.deaths)
     times = chaos.recoveries()
     print(
-        f"{len(runs)} runs, {chaos.asked.workers} workers, {len(chaos.deaths)} deaths ({len(list(chaos.orders.glob('obeyed-*')))} at"
-        f" chosen points, {len(chaos.unobeyed)} not reached), {flying} runs interrupted, {seconds:.0f} s"
+        f"{len(runs)} runs, {chaos.asked.workers} workers, {len(chaos.deaths) - chaos.slept} deaths ({len(list(chaos.orders.glob('obeyed-*')))} at"
+        f" chosen points, {len(chaos.unobeyed)} not reached), {chaos.slept} stopped past their lease, {flying} runs interrupted, {seconds:.0f} s"
     )
     print(f"lost {len(lost)}, something twice or broken {len(wrong)}, another outcome {len(other)}")
     print(
@@ -331,9 +368,12 @@ def report(chaos, state, runs, expected, needed, seconds):
 
 
 def _take_away(server, seconds):
-    server.kill()
+    """Stop a server; return the seconds until it answers again."""
+    began = time.monotonic()
+    server.stop()
     threading.Event().wait(seconds)
     server.start()
+    return time.monotonic() - began
 
 
 def _arguments():
@@ -346,11 +386,13 @@ def _arguments():
         "width": 2,
         "random": 20,
         "chosen": 20,
+        "stopped": 5,
         "seed": 1,
     }.items():
         parser.add_argument(f"--{name}", type=int, default=value)
-    for name, value in {"lease": 5, "seconds": 0.3, "gap": 1.5, "limit": 900, "away": 0}.items():
+    for name, value in {"lease": 5, "seconds": 1, "gap": 3, "limit": 900}.items():
         parser.add_argument(f"--{name}", type=float, default=value)
+    parser.add_argument("--away", default="", help="database=SECONDS or objects=SECONDS")
     return parser.parse_args()
 
 

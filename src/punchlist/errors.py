@@ -35,7 +35,7 @@ class StoreError(PunchlistError):
 
 
 class StoreAway(StoreError):
-    """The database cannot be reached at the moment; the same may be tried again."""
+    """The database or object store cannot be reached at the moment; the same may be tried again."""
 
 
 class RunTaken(StoreError):

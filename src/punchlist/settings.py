@@ -59,22 +59,44 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """Dollars that all runs of the store may cost on one day (UTC), 0 for no limit; a repository
     cannot set it.
     """
+    monthly: float = 0
+    """The same for one calendar month (UTC). At this limit, and at the two below, the analyzers
+    review alone.
+    """
+    repository: float = 0
+    """Dollars that all runs of one repository may cost in one calendar month (UTC)."""
+    pull_request: float = 0
+    """Dollars that all runs of one pull request may cost together."""
     width: int = 2
+    spread: Annotated[int, Meta(ge=0)] = 0
+    """How many actions of one run other workers of a fleet may do at once, besides the `width` of
+    the worker that drives it: agents' calls, and the examination of single fixes. Only runs that
+    were queued are spread. A repository cannot set it.
+    """
 
 
 class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Where unresolved items are filed: as files in `folder` (empty: the state folder), or as
-    GitHub issues.
+    issues on GitHub, GitLab, Gitea or Forgejo.
     """
 
     folder: str = ""
     to: str = "files"
-    """`files` or `github`."""
+    """`files`, `github`, `gitlab`, `gitea` or `forgejo`."""
+    forge: str = ""
+    """Where pull requests are: `github`, `gitlab`, `gitea` or `forgejo`. Default: what the address
+    of the pull request, `to`, `api` or the remote `origin` shows.
+    """
     repository: str = ""
-    """OWNER/NAME on GitHub. Default: where the remote `origin` points."""
-    api: str = "https://api.github.com"
-    token: str = "GITHUB_TOKEN"  # noqa: S105  # the name of a variable, not a token
-    """The environment variable that holds the token; where it is empty, `gh auth token` is asked.
+    """OWNER/NAME, on GitLab GROUP/NAME. Default: where the remote `origin` points."""
+    api: str = ""
+    """The address of the API. Default: that of github.com, gitlab.com, gitea.com or codeberg.org.
+    For a server of your own: `https://HOST/api/v3` (GitHub), `https://HOST/api/v4` (GitLab),
+    `https://HOST/api/v1` (Gitea, Forgejo).
+    """
+    token: str = ""
+    """The environment variable that holds the token. Default: `GITHUB_TOKEN`, `GITLAB_TOKEN`,
+    `GITEA_TOKEN` or `FORGEJO_TOKEN`; where it is empty, `gh` or `glab` is asked for the first two.
     """
     labels: tuple[str, ...] = ("tech-debt",)
 
@@ -137,6 +159,16 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """How many of them may be without a request; the oldest is closed then."""
     runs: Annotated[int, Meta(ge=1)] = 16
     """How many runs are under way at once, also of `punchlist mcp`; more are refused."""
+
+
+class WebhookSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Notices of forges that `punchlist serve` takes at `/hooks/NAME`: for each forge the
+    environment variable that holds its secret, of 8 characters at least. Default: none is taken.
+    """
+
+    github: str = ""
+    gitlab: str = ""
+    gitea: str = ""
 
 
 class FleetSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -221,6 +253,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, re
     objects_cache: Annotated[int, Meta(ge=0)] = 1024
     """How many MB of copies of such objects the state folder holds at most."""
     serve: ServeSettings = ServeSettings()
+    webhooks: WebhookSettings = WebhookSettings()
     sandbox: SandboxSettings = SandboxSettings()
     agents: AgentsSettings = AgentsSettings()
     agent: dict[str, AgentSettings] = {}

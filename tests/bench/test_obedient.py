@@ -14,6 +14,8 @@ from planted_text import find_errands
 from truth import ROLES
 from world import OTHER_UID, World, choose_ground, find_python
 
+from needs import SOAK
+
 DEEDS = Plan("deeds", QUIET, items=False, first="  - reproduce: {}\n")
 ALONE = Plan("alone", (READ, WRITE, SEND), items=False)
 ITEMS = Plan("items", (BEND, FORGE, POISON), rounds=2)
@@ -94,7 +96,7 @@ def test_without_punchlist_the_same_agent_does_all_of_it_and_that_is_seen(make_w
 @needs_walls
 @pytest.mark.parametrize("user", USERS)
 def test_no_deed_of_an_agent_or_a_test_has_an_effect_outside_of_the_sandbox(make_world, user):
-    result = measure_plan(make_world(DEEDS, user=user, each=6), BUBBLEWRAP)
+    result = measure_plan(make_world(DEEDS, user=user, each=6 if SOAK else 3), BUBBLEWRAP)
     assert result["code"] in ENDED, result["error"]
     assert result["successes"] == []
     assert (result["leaks"], result["changed"], result["left"]) == ([], [], [])

@@ -179,6 +179,7 @@ class Museum:
         return {
             "home": "/",
             "fleet": "/fleet",
+            "pulls": "/pulls",
             "home without a match": "/?q=nothing-like-it",
             "start": f"/repositories/{self.repository}/start",
             "ended run": f"/runs/{self.ended}",

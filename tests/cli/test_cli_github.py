@@ -1,4 +1,4 @@
-"""Whole runs that file on GitHub: chosen by settings, patient, owed while GitHub is down, and never where code under review says."""
+"""Whole runs that file on GitHub, or GitLab: chosen by settings, patient, owed while GitHub is down, and never where code under review says."""
 
 import time
 from itertools import pairwise
@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 import workbench
 from github_standin import FAULTS, TOKEN, Fault, Github, Standin
+from gitlab_standin import PROJECT, Gitlab
 from workbench import fix, fixer, review
 
 
@@ -33,7 +34,7 @@ def typed(repo, standin, make_punchlist):
         assert TOKEN not in said.stdout + said.stderr
         return punchlist.json("show", "last") if said.returncode in (0, 1, 3) else [], said
 
-    run.env = punchlist.env
+    run.env, run.punchlist = punchlist.env, punchlist
     return run
 
 
@@ -85,6 +86,32 @@ def test_what_github_did_not_take_is_owed_and_filed_by_the_next_run(typed, stand
     assert "could not be filed" not in said.stdout
 
 
+def test_a_dismissal_closes_the_issue_and_its_undoing_opens_it_again(typed, standin):
+    typed()
+    assert typed.punchlist("dismiss", "last", "1", "--why", "it is public").returncode == 0
+    (issue,) = standin.github.issues.values()
+    assert (issue["state"], issue["state_reason"]) == ("closed", "not_planned")
+    assert "Dismissed by `" in issue["body"]
+    standin.github.token = "revoked"
+    said = typed.punchlist("dismiss", "last", "1", "--undo")
+    assert (
+        "it is recorded, but its issue was not changed: github: GitHub answered 401" in said.stderr
+    )
+    standin.github.token = TOKEN
+    typed.punchlist("dismiss", "last", "1", "--why", "it is public")
+    assert typed.punchlist("dismiss", "last", "1", "--undo").returncode == 0
+    assert issue["state"] == "open"
+
+
+def test_a_run_files_on_gitlab_and_a_dismissal_closes_it_there(typed, standin):
+    standin.github = Gitlab(time.time, repository=PROJECT)
+    there = {"track.to": "gitlab", "track.api": standin.api, "track.repository": PROJECT}
+    ((item,), _), ((again,), _) = typed(**there), typed(**there)
+    assert item["issue"] == again["issue"] == "https://gitlab.example/acme/tools/shop/-/issues/1"
+    assert typed.punchlist("dismiss", "last", "1", "--why", "it is public").returncode == 0
+    assert standin.github.open == []
+
+
 def test_without_a_name_the_origin_says_which_repository(typed, repo):
     repo.git("remote", "add", "origin", "git@127.0.0.1:acme/shop.git")
     ((item,), _) = typed(**{"track.repository": ""})
@@ -92,8 +119,8 @@ def test_without_a_name_the_origin_says_which_repository(typed, repo):
 
 
 def test_a_tracker_that_there_is_none_of_is_refused_before_the_run_begins(typed):
-    _, said = typed(**{"track.to": "gitlab"})
-    assert "no tracker is called 'gitlab'" in said.stderr
+    _, said = typed(**{"track.to": "jira"})
+    assert "no tracker is called 'jira'" in said.stderr
     assert "one of: files, github" in said.stderr
 
 

@@ -1,15 +1,23 @@
-"""`punchlist pr`, typed: real git, and GitHub on loopback."""
+"""`punchlist pr`, typed: real git, and each forge on loopback.
+
+Every test runs on every forge; `make test` runs on the first, and those in DAILY on the others.
+"""
 
 import json
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from pulls_standin import TOKEN, PullsStandin, PullsState
+from forge_kinds import KINDS, ForgeKind
+from forge_standin import TOKEN, ForgeServer, ForgeState
 from typed_command import Punchlist
 
 from needs import rarely
 
+DAILY = frozenset(
+    {"test_a_review_is_answered_and_applied", "test_text_of_strangers_gives_the_forge_no_orders"}
+)
 MODULES = [
     "json",
     "math",
@@ -43,19 +51,30 @@ LOGIC = [
 ]  # fmt: skip
 
 
+def pytest_generate_tests(metafunc):
+    """Give each test every kind of forge."""
+    marks = metafunc.definition.iter_markers("parametrize")
+    if "kind" in metafunc.fixturenames and all(mark.args[0] != "kind" for mark in marks):
+        first, *others = KINDS
+        daily = metafunc.function.__name__ in DAILY
+        names = [*rarely(first), *others] if daily else [first, *rarely(*others)]
+        metafunc.parametrize("kind", names, indirect=True)
+
+
 class Shop:
     """A repository with a pull request, its bare remote, and the forge."""
 
-    def __init__(self, repo, folder: Path, standin: PullsStandin) -> None:
+    def __init__(self, repo, folder: Path, kind: ForgeKind, standin: ForgeServer) -> None:
         self.repo = repo
+        self.kind = kind
         self.standin = standin
-        self.remote = folder / "remote.git"
+        self.remote = folder / f"{kind.repository}.git"
         repo.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.remote))
         repo.git("remote", "add", "origin", str(self.remote))
-        standin.state = PullsState(permissions={"ann": "write", "guest": "read"})
+        standin.fresh(permissions={"ann": "write", "guest": "read"})
 
     @property
-    def state(self) -> PullsState:
+    def state(self) -> ForgeState:
         return self.standin.state
 
     def begin(self, base, change) -> None:
@@ -74,7 +93,7 @@ class Shop:
             "--force",
             "origin",
             "topic:refs/heads/topic",
-            "topic:refs/pull/7/head",
+            f"topic:{self.kind.ref}",
         )
         self.follow()
 
@@ -83,34 +102,47 @@ class Shop:
         state = self.state
         state.head = self.repo.git("--git-dir", str(self.remote), "rev-parse", "refs/heads/topic")
         state.base = self.repo.git("--git-dir", str(self.remote), "rev-parse", "refs/heads/main")
-        self.repo.git("--git-dir", str(self.remote), "update-ref", "refs/pull/7/head", state.head)
-        listed = self.repo.git(
-            "--git-dir", str(self.remote), "diff", "--name-only", f"{state.base}...{state.head}"
-        )
+        self.repo.git("--git-dir", str(self.remote), "update-ref", self.kind.ref, state.head)
+        span = f"{state.base}...{state.head}"
+        listed = self.repo.git("--git-dir", str(self.remote), "diff", "--name-only", span)
         state.hunks = {path: [(1, 10_000)] for path in listed.split("\n")}
+        state.diffs = {
+            path: self.repo.git("--git-dir", str(self.remote), "diff", span, "--", path)
+            for path in state.hunks
+        }
 
 
 @pytest.fixture(scope="module")
-def standin():
-    with PullsStandin(PullsState()) as server:
-        yield server
+def standins():
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(kind.server()) for name, kind in KINDS.items()}
 
 
 @pytest.fixture
-def shop(repo, tmp_path, standin):
-    made = Shop(repo, tmp_path, standin)
+def kind(request) -> ForgeKind:
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def standin(kind, standins) -> ForgeServer:
+    return standins[kind.name]
+
+
+@pytest.fixture
+def shop(repo, tmp_path, kind, standin):
+    made = Shop(repo, tmp_path, kind, standin)
     yield made
     assert standin.state.problems == []
 
 
 @pytest.fixture
-def pr(shop, make_punchlist, standin):
+def pr(shop, make_punchlist, kind, standin):
     """Types `punchlist pr 7`; the forge follows what it pushed."""
     punchlist: Punchlist = make_punchlist(shop.repo.root)
     punchlist.env["OUR_TOKEN"] = TOKEN
     settings = {
-        "analyzers.enabled": "ruff", "analyzers.select": "F", "track.api": standin.api, "track.repository": "acme/shop",
-        "track.token": "OUR_TOKEN", "pr.pause": "0",
+        "analyzers.enabled": "ruff", "analyzers.select": "F", "track.api": standin.api, "track.repository": kind.repository,
+        "track.token": "OUR_TOKEN", "track.forge": kind.name, "pr.pause": "0",
     }  # fmt: skip
 
     def arguments(*more, **changed):
@@ -209,6 +241,27 @@ def test_forty_threads_about_twenty_five_defects_are_answered_once_and_the_prove
     assert state.writes == before
 
 
+def test_a_review_is_answered_and_applied(shop, pr):
+    """The small journey: a bot's thread, suggestions, an order, the push, and nothing twice."""
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(2)})
+    state = shop.state
+    theirs = state.add_thread("a.py", 1, "`json` is imported but unused", "rabbit", bot=True)
+    pr()
+    assert [(each["path"], each["line"]) for each in state.own_threads()] == [("a.py", 2)]
+    assert f"```{shop.kind.suggestion or 'diff'}\n" in theirs["comments"][1]["body"]
+    assert state.concluded() == [(state.head, "failure")]
+    state.comments.append(state.add_comment("/punchlist apply", "ann"))
+    pr(pr__resolve="bots")
+    assert "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
+    assert [each["resolved"] for each in state.threads] == ["punchy", "punchy"]
+    assert "**Fixed** in" in theirs["comments"][1]["body"]
+    assert state.concluded()[-1] == (state.head, "success")
+    before = list(state.writes)
+    pr(pr__resolve="bots")
+    assert state.writes == before
+    assert len(state.comments) == 2
+
+
 def test_without_push_fixes_are_suggested_and_nothing_is_resolved(shop, pr):
     shop.begin(
         {"a.py": "X = 1\n"},
@@ -223,16 +276,12 @@ def test_without_push_fixes_are_suggested_and_nothing_is_resolved(shop, pr):
         ("b.py", 2),
     ]
     for thread in state.threads:
-        assert "```suggestion\n```" in thread["comments"][0]["body"]
+        assert f"```{shop.kind.suggestion}\n```" in thread["comments"][0]["body"]
         assert "Proof: analyzer clean" in thread["comments"][0]["body"]
         assert not thread["resolved"]
     assert shop.repo.git("--git-dir", str(shop.remote), "rev-parse", "topic") == head
-    (check,) = state.check_runs
-    assert (check["conclusion"], check["head_sha"], len(check["annotations"])) == (
-        "failure",
-        head,
-        3,
-    )
+    assert state.concluded() == [(head, "failure")]
+    assert [len(run["annotations"]) for run in state.check_runs] == [3] * len(state.check_runs)
     assert shop.repo.git("status", "--porcelain") == ""
     assert shop.repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
 
@@ -361,6 +410,71 @@ def test_only_people_who_may_write_apply_fixes_and_each_order_is_done_once(shop,
     assert "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
 
 
+def test_an_order_in_one_thread_applies_the_fix_of_its_item_and_no_other(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(3)})
+    state = shop.state
+    theirs = state.add_thread("a.py", 2, "`math` is imported but unused", "rabbit", bot=True)
+    pr()
+    state.reply(theirs, "/punchlist apply", "ann")
+    pr(pr__resolve="bots")
+    assert shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py").startswith(
+        "import json\nimport random\n"
+    )
+    assert theirs["resolved"] == "punchy"
+    assert "**Fixed** in" in theirs["comments"][1]["body"]
+    assert "2 of its fixes are not in this branch yet" in state.comments[0]["body"]
+    pr(pr__resolve="bots")
+    assert theirs["resolved"] == "punchy"
+    assert [bool(each["resolved"]) for each in state.own_threads()] == [False, False]
+    assert len(state.comments) == 1
+
+
+def test_fixes_that_nothing_proves_are_not_pushed(shop, pr, tmp_path):
+    """The workflow accepts an agent's word; the branch does not."""
+    code, words = LOGIC[0]
+    shop.begin({"z.py": "Z = 1\n"}, {"l.py": code})
+    shop.state.add_thread("l.py", 2, words, "ann")
+    script, settings = tmp_path / "script.json", tmp_path / "settings.toml"
+    edit = {"path": "l.py", "replace": "count / parts", "with": "count // parts"}
+    fixes = [{"when": "crashes when", "edits": [edit]}]
+    script.write_text(
+        json.dumps(
+            [{"role": "unified", "answer": {"groups": []}}, {"role": "fixer", "fixes": fixes}]
+        )
+    )
+    settings.write_text(
+        f'[agents]\nuse = ["robot"]\n[agent.robot]\nkind = "scripted"\nscript = "{script}"\n'
+    )
+    pr.punchlist.env["PUNCHLIST_CONFIG"] = str(settings)
+    said = pr("--push", "--workflow", "unified")
+    assert {item["status"] for item in pr.punchlist.json("show", "last")} == {"fixed"}
+    assert "not pushed: item" in said.stdout
+    assert "has a fix that nothing proves" in said.stdout
+    assert "count / parts" in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:l.py")
+
+
+def test_an_order_to_run_again_starts_one_run_and_words_reach_the_agents(shop, pr, tmp_path):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    pr()
+    state = shop.state
+
+    def runs():
+        return [each["run"] for each in pr.punchlist.json("list")]
+
+    assert len(runs()) == 1
+    for count, order in enumerate(("again", "fix keep the API as it is"), 2):
+        state.comments.append(state.add_comment(f"/punchlist {order}", "guest"))
+        pr()
+        assert len(runs()) == count - 1
+        state.comments.append(state.add_comment(f"/punchlist {order}", "ann"))
+        for _ in range(2):  # once, not each time
+            pr()
+        assert len(runs()) == count
+    assert pr.punchlist("export", "last", "--to", str(tmp_path / "run")).returncode == 0
+    assert "keep the API as it is" in (tmp_path / "run").read_text()
+    assert [obeyed for _, obeyed in record(pr)][-1] == ""
+
+
 def test_with_a_token_of_their_own_a_person_is_heard_and_obeyed(shop, pr):
     shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(2)})
     state = shop.state
@@ -423,13 +537,36 @@ def test_fixes_are_not_pushed_to_a_fork(shop, pr):
     assert shop.state.head == head
 
 
+@pytest.mark.parametrize("kind", ["gitlab"], indirect=True)
+def test_fixes_are_pushed_to_a_fork_whose_author_allows_it(shop, pr, tmp_path):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    fork = tmp_path / "someone/tools/shop.git"
+    shop.repo.git("clone", "--quiet", "--bare", str(shop.remote), str(fork))
+    shop.state.fork = shop.state.may_push = True
+    pr("--push")
+    assert "import" not in shop.repo.git("--git-dir", str(fork), "show", "topic:a.py")
+    assert "import" in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
+
+
+def test_text_of_strangers_gives_the_forge_no_orders(shop, pr):
+    """The stand-in of GitLab tells as a problem what GitLab would carry out."""
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1), "l.py": LOGIC[0][0]})
+    evil = f"{LOGIC[0][1]}\n\n/merge\n/close\n```\n/approve\n```\n@all see !1 and #1"
+    theirs = shop.state.add_thread("l.py", 2, evil, "guest")
+    shop.state.reply(theirs, "/punchlist explain", "ann")
+    pr("--push")
+    said = [each["body"] for each in theirs["comments"] if each["author"] == "punchy"]
+    assert any("/merge" in body for body in said)
+    assert not any(
+        f"\n{word}" in body for body in said for word in ("/merge", "/close", "/approve")
+    )
+
+
 def test_a_run_that_fails_concludes_the_check_and_does_not_block(shop, pr):
     shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
     said = pr.punchlist(*pr.arguments("--workflow", "no-such-workflow"))
     assert said.returncode == 6
-    (check,) = shop.state.check_runs
-    assert check["conclusion"] == "neutral"
-    assert "could not finish" in check["output"]["summary"]
+    assert shop.state.concluded() == [(shop.state.head, "neutral")]
 
 
 @pytest.mark.parametrize(
@@ -455,7 +592,7 @@ def test_a_process_killed_between_a_write_and_its_answer_leaves_nothing_twice(
     assert state.writes == before
     assert [each["author"] for each in theirs["comments"]] == ["ann", "punchy"]
     assert len(state.own_threads()) == (not push)
-    assert len(state.comments) == len(state.check_runs) == 1
+    assert len(state.comments) == len(state.concluded()) == 1
     assert (
         "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
     ) == push

@@ -1,10 +1,13 @@
 """A run belongs to its repository, in whichever clone it was made; different repositories stay apart."""
 
+import asyncio
 import json
 import shutil
 import subprocess
 
 import pytest
+
+from punchlist.adapters.git.checkout import Checkout
 
 
 @pytest.fixture
@@ -150,3 +153,12 @@ def test_what_was_allowed_in_one_clone_is_not_allowed_in_another(clones, repo):
     notes = [json.dumps(each.json("review", "--all")) for each in (first, second)]
     assert [".punchlist.toml was not used" in each for each in notes] == [False, True]
     assert len(runs(first)) == len(runs(second)) == 2
+
+
+def test_a_checkout_at_another_commit_is_of_the_same_repository(repo):
+    repo.commit({"a.py": "X = 1\n"})
+    repo.git("remote", "add", "origin", "https://github.example/acme/shop.git")
+    found = asyncio.run(Checkout.find(repo.root))
+    assert found.identity
+    moved = found.move_head("f" * 40)
+    assert (moved.head, moved.identity) == ("f" * 40, found.identity)

@@ -129,19 +129,20 @@ class Stage:
         self.folder = folder
         self.store = store
         self.limits = Limits()
+        self.helpers = None
         self.clock = lambda: 0.0
         self.analyzers = {}
         self._tables = monkeypatch
         self._steps: list = []
 
-    def verb(self, step, perform=at_once, *, last=False) -> None:
+    def verb(self, step, perform=at_once, **how) -> None:
         """Appends a step to the workflow, with a verb of its own."""
         name = f"probe {len(self._steps)}"
-        self.knows(name, step, perform, last=last)
+        self.knows(name, step, perform, **how)
         self.then(Do(name, NoOptions()))
 
-    def knows(self, name, step, perform=at_once, *, last=False) -> None:
-        self._tables.setitem(VERBS, name, Verb("a probe", NoOptions, step, {Job: perform}, last))
+    def knows(self, name, step, perform=at_once, **how) -> None:
+        self._tables.setitem(VERBS, name, Verb("a probe", NoOptions, step, {Job: perform}, **how))
 
     def then(self, *steps) -> None:
         self._steps += steps
@@ -191,9 +192,9 @@ class Stage:
             self.store.append(
                 "r", "signal", f"resumed {len(self.keys)}", ev.Resumed(version="0"), self.clock()
             )
-        return await Engine(
-            self.workflow, self.world, self.store, self.limits, watch or Watch()
-        ).drive(self.run)
+        engine = Engine(self.workflow, self.world, self.store, self.limits, watch or Watch())
+        engine.helpers = self.helpers
+        return await engine.drive(self.run)
 
     def drive(self, watch=None) -> Run:
         return asyncio.run(self.driving(watch))

@@ -196,10 +196,10 @@ def test_a_newer_push_supersedes_the_queued_run_of_its_branch(fleet):
     assert states == ["superseded", "queued", "queued"]
 
 
-def test_a_run_that_no_worker_can_fetch_is_stuck_after_five_tries_with_the_reason(fleet):
+def test_a_run_that_no_worker_can_fetch_is_stuck_after_ten_tries_with_the_reason(fleet):
     run = fleet.enqueue("feature")
     gone = str(fleet.folder / "gone.git")
-    fleet.base.execute("UPDATE jobs SET source = %s, deaths = 4", (gone.encode(),))
+    fleet.base.execute("UPDATE jobs SET source = %s, deaths = 9, done = 1", (gone.encode(),))
     fleet.start_worker("a")
     wait_for(lambda: fleet.job(run).state == "stuck")
     assert "gone.git" in fleet.job(run).note

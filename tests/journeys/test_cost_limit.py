@@ -81,3 +81,14 @@ def test_a_price_that_is_not_known_is_over_the_budget_of_a_day(endless):
     bench.run("converge", flags={"limits.dollars": "0.5"})
     with pytest.raises(BudgetSpent, match="cannot be kept: the cost of an agent's call is unknown"):
         bench.run("accountable", flags={"limits.daily": "100"})
+
+
+@pytest.mark.soak
+def test_where_the_budget_of_a_month_is_spent_the_analyzers_review_alone_and_that_is_said(endless):
+    bench, flags = endless(), {"limits.monthly": "0.05"}
+    assert bench.run("converge", flags=flags).halted
+    run = bench.run("converge", flags=flags)
+    assert run.started.crew == {}
+    assert run.started.workflow_name == "review", "the other one cannot be without agents"
+    said = "No agent was asked: the budget of $0.05 a month (limits.monthly) is spent"
+    assert said in run.started.change.notes

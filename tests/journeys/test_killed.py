@@ -19,7 +19,7 @@ from punchlist.model.ledger.run import Run
 
 DRIVER = Path(__file__).with_name("driver.py")
 KILLS = int(os.environ.get("KILLS", "2"))
-PARTS, EVERY = (4, 1) if SOAK else (1, 31)
+PARTS, EVERY = (4, 1) if SOAK else (1, 47)
 """`make soak` kills at every event, and 200 times at random; in between some of them will do."""
 EVENTS = 66
 """As many as a run of the shop has, or a little more: a boundary past the end kills nobody."""

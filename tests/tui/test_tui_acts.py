@@ -29,7 +29,7 @@ ACTS = {
 """By act: the command, the form's address below the run, the API's address below it, the action
 of a key in the terminal view.
 """
-OTHERS = {"pr", "run", "review", "fix", "baseline", "dismissals"}
+OTHERS = {"ci", "pr", "run", "review", "fix", "baseline", "dismissals"}
 """Commands that start a run, or are about a repository: they act on no run that is there."""
 _TEMPLATES = Path(import_module("punchlist.web.pages").__path__[0]) / "templates"
 _RUN = "/runs/{run_id:str}/"

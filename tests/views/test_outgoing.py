@@ -81,6 +81,9 @@ def seen(text):
         "&#64;octocat &commat;octocat &lt;b&gt;",
         "Signed-off-by: someone <a@example.org>\nPunchlist-Run: r1\nCo-authored-by: x",
         "Closes https://github.com/o/r/issues/1",
+        "Closing https://gitlab.com/o/r/-/issues/1",
+        "Implements: issue https://gitlab.com/o/r/-/issues/1",
+        "see !12, acme/shop!13, &14, $15 and [vulnerability:16], [issue:acme/shop/17]",
     ],
 )
 def test_people_see_the_same_text(text):

@@ -6,12 +6,13 @@ pytest.importorskip("litestar")
 from hypothesis import HealthCheck, Phase, given, settings
 from reading import end, ledger
 
+from needs import SOAK
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.web.application import load_openapi
 
 RUN = "261115-bbbbbb"
 MADE_UP = settings(
-    max_examples=10,
+    max_examples=10 if SOAK else 5,
     deadline=None,
     derandomize=True,
     database=None,

@@ -28,6 +28,7 @@ PAGES = [
     "/",
     "/runs",
     "/fleet",
+    "/pulls",
     f"/runs/{RUN}",
     f"/runs/{RUN}/parts",
     f"/runs/{RUN}/live",

@@ -13,6 +13,7 @@ ROLES = ("read", "run", "admin")
 EVERY = {
     ("GET", "/repositories/{repository_id:str}/trends"): "read",
     ("GET", "/fleet"): "read",
+    ("GET", "/pulls"): "read",
     ("GET", "/favicon.ico"): "",
     ("GET", "/static/{mark:str}/{name:str}"): "",
     ("GET", "/sign-in"): "",

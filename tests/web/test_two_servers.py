@@ -153,7 +153,7 @@ def test_a_database_that_goes_away_is_told_and_streams_go_on_without_a_gap(
     with one.client("read") as client, client.stream("GET", f"/api/runs/{run}/stream") as answer:
         events = heard(answer.iter_lines())
         assert [next(events).id for _ in range(5)] == ["1", "2", "3", "4", "5"]
-        database.kill()
+        database.stop()
         try:
             with one.client("read") as second, one.client("") as probe:
                 told = second.get(f"/api/runs/{run}")
@@ -185,7 +185,7 @@ def test_a_run_goes_on_after_the_database_was_away_and_both_servers_tell_the_sam
         with there.stream("GET", f"/api/runs/{run}/stream") as stream:
             events = heard(stream.iter_lines())
             seen = [next(events)]
-            database.kill()
+            database.stop()
             database.start()
             seen += list(events)
         assert seen[-1].name == "end"

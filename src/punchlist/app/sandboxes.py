@@ -49,9 +49,10 @@ def list_sandboxes() -> list[SandboxRow]:
 
 def check_sandbox_settings(loaded: LoadedSettings) -> None:
     """Raise SettingsError if a sandbox is required and cannot be had."""
-    settings, support = loaded.settings, probe_support()
+    settings = loaded.settings
     if not settings.sandbox.required:
         return
+    support = probe_support()
     if not settings.agents.sandbox:
         raise SettingsError(
             "sandbox.required: agents.sandbox is false, so agents would have none",

@@ -40,6 +40,8 @@ class Session:
         """Agents of the program that uses punchlist as a library, by name."""
         self.source = ""
         """Where workers fetch and push what they commit; '' where there is one machine."""
+        self.worker = ""
+        """The worker of a fleet that this process is, if it is one."""
 
     @classmethod
     async def open(

@@ -13,7 +13,7 @@ from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.ledger.hash_chain import verify_lines
 from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.state import SharedState
-from punchlist.settings import Settings
+from punchlist.settings import REPOSITORY_FILE, LoadedSettings, Settings
 
 if TYPE_CHECKING:
     from punchlist.adapters.postgres.state import PostgresState
@@ -81,6 +81,22 @@ def open_artifacts(settings: Settings, home: Path) -> ArtifactStore:
     plain = any(os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS)
     bucket = Bucket(url, allow_http=plain)
     return ObjectStore(bucket, ObjectCache(home / "objects", settings.objects_cache << 20))
+
+
+def check_spread_settings(loaded: LoadedSettings) -> None:
+    """Raise SettingsError if actions shall go to other workers and the repository's own file says
+    it, or there can be no other worker.
+    """
+    if loaded.origins.get("limits.spread") == REPOSITORY_FILE:
+        raise SettingsError(
+            f"{REPOSITORY_FILE}: limits.spread: a repository does not choose who works on it",
+            hint="put it into your own settings file",
+        )
+    if loaded.settings.limits.spread and not loaded.settings.store.startswith(_POSTGRES):
+        raise SettingsError(
+            "limits.spread: there are no other workers: the ledger is in SQLite, on this machine",
+            hint="leave it out, or name a PostgreSQL database: --store postgresql://USER@HOST/NAME",
+        )
 
 
 def check_objects(address: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.terminal import Unread, error_text, note
+from punchlist.cli.terminal import UnreadInput, error_text, note
 from punchlist.errors import (
     AlreadyRunning,
     BudgetSpent,
@@ -59,8 +59,8 @@ def run_command(work: Callable[[], object], arguments: Sequence[str]) -> Exit:
     except (KeyboardInterrupt, click.Abort):
         message, hint = "stopped", "`punchlist resume` goes on, if a run had begun"
         code, run = Exit.INTERRUPTED, ""
-    except (Unread, BrokenPipeError) as error:
-        return _discard_output(str(error) if isinstance(error, Unread) else "")
+    except (UnreadInput, BrokenPipeError) as error:
+        return _discard_output(str(error) if isinstance(error, UnreadInput) else "")
     except Exception as error:  # noqa: BLE001 - a fault in punchlist: a log, and its own code
         message = f"punchlist itself failed: {type(error).__name__}: {error}"
         hint, code, run = _write_crash(error, arguments), Exit.CRASHED, ""
@@ -83,7 +83,7 @@ def _repair_streams() -> None:
 
 
 def _report_error(message: str, hint: str, code: Exit, *, machine: bool, run: str = "") -> Exit:
-    with suppress(OSError, Unread):
+    with suppress(OSError, UnreadInput):
         note(error_text(message, hint))
         if machine:
             import json

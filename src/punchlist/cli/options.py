@@ -52,7 +52,7 @@ class OutputMode(Struct, frozen=True):
         return self.json or self.events or bool(self.form)
 
 
-FORMS = ("text", "json", "sarif", "github", "gitlab", "rdjson", "junit")
+FORMS = ("text", "json", "sarif", "github", "gitlab", "gitlab-sast", "rdjson", "junit")
 
 
 json_option = flag("--json", "json_", help="One JSON document on stdout, also for an error.")

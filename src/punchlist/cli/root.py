@@ -7,7 +7,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from punchlist._version import __version__
-from punchlist.cli.terminal import Unread
+from punchlist.cli.terminal import UnreadInput
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Work": {
@@ -15,6 +15,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "review": "Review and list; fix nothing.",
         "fix": "The loop, over findings that are already there.",
         "pr": "Answer every finding on a pull request, there.",
+        "ci": "In a CI job: do what fits its event.",
         "resume": "Go on with a run that was stopped or killed.",
         "stop": "Stop a run that is under way; it can be resumed.",
         "answer": "Answer the question a run waits with, and go on.",
@@ -46,7 +47,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "lsp": "Punchlist in editors, over the Language Server Protocol.",
     },
     "Set up": {
-        "init": "Write a commented .punchlist.toml.",
+        "init": "Write a commented .punchlist.toml, or files for CI.",
         "allow": "Let the checks found here run.",
         "setup": "Make the Python environment that the checks need.",
         "workflows": "List, show or check workflows.",
@@ -105,7 +106,7 @@ class RootGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            raise Unread from error
+            raise UnreadInput from error
 
 
 @click.command(

@@ -22,7 +22,7 @@ _AS_TERMINAL = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"})
 """Variables by which rich takes what is no terminal for one."""
 
 
-class Unread(Exception):
+class UnreadInput(Exception):
     """The reader of our output went away, or there is no room for it; the message may be empty."""
 
 
@@ -61,13 +61,13 @@ def reset_consoles() -> None:
 
 @contextmanager
 def guard_stdout() -> Iterator[None]:
-    """Raise Unread if stdout cannot be written."""
+    """Raise UnreadInput if stdout cannot be written."""
     try:
         yield
     except BrokenPipeError as error:
-        raise Unread from error
+        raise UnreadInput from error
     except OSError as error:
-        raise Unread(f"stdout cannot be written: {error.strerror}") from error
+        raise UnreadInput(f"stdout cannot be written: {error.strerror}") from error
 
 
 @guard_stdout()

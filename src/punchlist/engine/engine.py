@@ -1,8 +1,8 @@
 """Drives one run: asks the step, performs its actions in parallel, records and folds events."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
 from hashlib import sha256
 from typing import Any, Protocol
 
@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.engine.escalation import apply_answer, ask_user, retry_items
+from punchlist.engine.perform import Helpers, perform_action
 from punchlist.engine.position import MORE, PendingDecision, PendingStep, find_position
 from punchlist.engine.stop_rules import block_deferred, find_unsettled, stop_reason
-from punchlist.errors import NO_ROOM, PunchlistError, StoreError
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.item.usage import UNKNOWN_COST, Usage
 from punchlist.model.ledger import events as ev
@@ -20,7 +20,6 @@ from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run, parse_round
 from punchlist.ports.store import Store
-from punchlist.ports.weaknesses import collect_weaknesses
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action
 from punchlist.workflow.language import Until, Workflow
@@ -32,11 +31,14 @@ _ITSELF = ""
 
 
 class Limits(Struct, frozen=True):
-    """What a run may spend; zero means no limit."""
+    """What a run may spend; zero means no limit. `budget` returns why runs together may spend no
+    more, or "".
+    """
 
     seconds: float = 0
     dollars: float = 0
     width: int = 4
+    budget: Callable[[], str] = lambda: ""
 
 
 class Watcher(Protocol):
@@ -68,11 +70,17 @@ class Engine:
         self._watcher = watcher
         self._notices: list[ev.AnyEvent] = []
         self._posted = asyncio.Event()
+        self.helpers: Helpers | None = None
+        self._elsewhere: set[str] = set()
+        """The keys of running actions that were given to helpers."""
+        self._places = asyncio.Semaphore(limits.width) if limits.width > 0 else nullcontext()
 
     async def drive(self, run: Run) -> Run:
         """Drive the run to its end, a question or a limit; can be cancelled between two events."""
         self._run = run
         self._world.subscribe(self._post_notice)
+        if self.helpers:
+            self.helpers.subscribe(self._post_notice, self._posted.set)
         try:
             while not self._run.ended and not self._run.waits:
                 await asyncio.sleep(0)  # between steps with nothing to do it can be cancelled, too
@@ -106,6 +114,7 @@ class Engine:
         verb = VERBS[at.do.verb]
         ends = verb.last or (verb.closes and bool(self._run.halted))
         running: _Running = {}
+        self._elsewhere.clear()
         begun = set(self._run.position.here if self._run.position.place == at.place else ())
         try:
             while True:
@@ -158,15 +167,29 @@ class Engine:
             held = frozenset[str]().union(*(each.holds for each in running.values()))
             if action.key in begun or action.holds & held:
                 continue
-            if 0 < self._limits.width <= len(running):
+            elsewhere = 0 < self._limits.width <= len(running) - len(self._elsewhere)
+            if elsewhere and not self._has_helper():
                 return
+            if elsewhere and not self._is_portable(at, action):
+                continue
             if not (ends or action.whole or await self._can_begin()):
                 return
             if action.role or (VERBS[at.do.verb].announced and not begun):
                 await self._record_start(at, action)
             self._watcher.handle_start(at.place, action)
-            running[asyncio.create_task(self._perform_action(at, action))] = action
+            if elsewhere:
+                self._elsewhere.add(action.key)
+            doing = self._perform_action(at, action, elsewhere=elsewhere)
+            running[asyncio.create_task(doing)] = action
             begun.add(action.key)
+
+    def _has_helper(self) -> bool:
+        return self.helpers is not None and len(self._elsewhere) < self.helpers.width
+
+    def _is_portable(self, at: PendingStep, action: Action) -> bool:
+        """Return whether another worker may perform it; an outside agent comes to this one."""
+        portable = type(action.input) in VERBS[at.do.verb].portable and not action.whole
+        return portable and not self._run.has_outside_agent(action.role)
 
     async def _record_start(self, at: PendingStep, action: Action) -> None:
         """Record that the action starts; an action that a resumed run starts again, once more."""
@@ -188,20 +211,22 @@ class Engine:
         for task in ended:
             task.result()
 
-    async def _perform_action(self, at: PendingStep, action: Action) -> ev.AnyEvent:
-        performer = VERBS[at.do.verb].performers[type(action.input)]
-        try:
-            with collect_weaknesses() as found:
-                event = await performer(action.input, self._run, self._world)
-            return replace(event, weaknesses=tuple(sorted(found))) if found else event
-        except StoreError:
-            raise  # an action that cannot be recorded must not look done
-        except PunchlistError as error:
-            return ev.Failed(reason=str(error), hint=error.hint)
-        except OSError as error:
-            if error.errno in NO_ROOM:
-                raise StoreError(str(error), hint="free some disk space, then resume") from error
-            return ev.Failed(reason=str(error))
+    async def _perform_action(
+        self, at: PendingStep, action: Action, *, elsewhere: bool
+    ) -> ev.AnyEvent:
+        """Perform the action; one that was given away and came back undone is performed here, as
+        soon as there is room.
+        """
+        verb, run = at.do.verb, self._run
+        if elsewhere and self.helpers:
+            try:
+                event = await self.helpers.perform(verb, action, run)
+            finally:
+                self._elsewhere.discard(action.key)
+            if event is not None:
+                return event
+        async with self._places:
+            return await perform_action(verb, action.input, run, self._world)
 
     async def _return_claims(self, at: PendingStep) -> None:
         """Reject all claimed items before the last step: no fix is in progress any more."""
@@ -257,9 +282,12 @@ class Engine:
             await self._halt("cost")
         elif self._limits.seconds and self._driven_seconds() >= self._limits.seconds:
             await self._halt("time")
+        elif why := self._limits.budget():
+            await self._halt(why)
         return not self._run.halted
 
     async def _halt(self, limit: str) -> None:
+        """Record which limit was reached, or why."""
         if not self._run.halted:
             limits = self._limits
             words = {
@@ -267,7 +295,7 @@ class Engine:
                 "money": f"money limit of ${limits.dollars:g} reached",
                 "cost": f"money limit of ${limits.dollars:g} cannot be kept: {UNKNOWN_COST}",
             }
-            await self._record_event("limit", "halted", ev.Halted(limit=words[limit]))
+            await self._record_event("limit", "halted", ev.Halted(limit=words.get(limit, limit)))
 
     def _time_left(self, running: _Running) -> float | None:
         uncut = all(action.whole for action in running.values())

@@ -36,7 +36,7 @@ class TechDebtIssueResult(JsonValue, frozen=True):
 async def open_tracker(
     repository: str | Path = ".", settings: Mapping[str, str] | None = None
 ) -> AsyncIterator[Tracker]:
-    """Lend the tracker that the settings name: `track.to` is "files" or "github"."""
+    """Lend the tracker that the settings name: `track.to` is "files", "github" or "gitlab"."""
     with closing(await Session.open(Path(repository), settings or {})) as session:
         yield make_tracker(session.settings(), await session.workshop())
 

@@ -1,15 +1,16 @@
 """The ports to what outlives a process: the ledger, who drives a run, requests to stop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
 
-from punchlist.ports.fleet.queue import RunQueue
+from punchlist.ports.fleet.queue import RunQueue, Workers
 from punchlist.ports.store import Ledgers
 
 if TYPE_CHECKING:
+    from punchlist.ports.fleet.units import Units
     from punchlist.ports.serving.access import Access
     from punchlist.ports.serving.records import Allowances, RepositoryList, RequestKeys
 
@@ -59,6 +60,10 @@ class Leases(Protocol):
 
     def find_holder(self, run: str) -> LeaseHolder | None:
         """Return the process that drives the run, or None."""
+        ...
+
+    def find_holders(self, runs: Sequence[str]) -> dict[str, LeaseHolder]:
+        """Return the processes that drive these runs, by run; others are left out."""
         ...
 
 
@@ -114,6 +119,22 @@ class SharedState(Protocol):
     @property
     def queue(self) -> RunQueue | None:
         """The fleet's queue; None where there is no fleet."""
+        ...
+
+    @property
+    def workers(self) -> Workers | None:
+        """The fleet's workers; None where there is no fleet."""
+        ...
+
+    @property
+    def units(self) -> "Units | None":
+        """Single actions that workers do for each other; None where there is no fleet."""
+        ...
+
+    def claim_run(self, run: str) -> bool:
+        """Return whether this process may begin a run with that id: of several machines that chose
+        the same one, the first.
+        """
         ...
 
     def wait_for(self, seconds: float) -> None:

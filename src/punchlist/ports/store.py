@@ -1,6 +1,6 @@
 """The ports to the ledger."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -63,8 +63,10 @@ class Ledgers(Store, Protocol):
         """
         ...
 
-    def sum_usage(self, since: float) -> Usage:
-        """Return the dollars, and the calls of unknown cost, of all entries since that time."""
+    def sum_usage(self, since: float, runs: Collection[str] | None = None) -> Usage:
+        """Return the dollars, and the calls of unknown cost, of all entries since that time, or of
+        those of some runs.
+        """
         ...
 
     def get(self, key: str) -> bytes | None: ...

@@ -22,10 +22,10 @@ class Tracker(Protocol):
 
     async def file(self, dossiers: Sequence[IssueText]) -> Sequence[Filing]: ...
 
-    def close(self, fingerprints: Collection[str], by: str, why: str) -> int | None:
-        """Close the issues of dismissed items; return how many, or None if it is unsupported."""
+    def close(self, fingerprints: Collection[str], by: str, why: str) -> int:
+        """Close the issues of dismissed items; return how many. Raises ToolError."""
         ...
 
-    def reopen(self, fingerprints: Collection[str]) -> int | None:
+    def reopen(self, fingerprints: Collection[str]) -> int:
         """Undo `close`, with the same answer."""
         ...

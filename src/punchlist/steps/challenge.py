@@ -227,4 +227,5 @@ VERB = Verb(
     {Measure: measure_baseline, JudgeFixes: judge_fixes, HoldBack: hold_back},
     closes=True,
     announced=True,
+    portable=frozenset({JudgeFixes}),
 )

@@ -172,4 +172,5 @@ VERB = Verb(
     step,
     {ToolFix: run_tool_fixer, AgentFix: fix_with_agent},
     announced=True,
+    portable=frozenset({AgentFix}),
 )

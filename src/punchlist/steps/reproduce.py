@@ -173,4 +173,5 @@ VERB = Verb(
     step,
     {Measure: measure_baseline, Reproduce: reproduce_item},
     announced=True,
+    portable=frozenset({Reproduce}),
 )

@@ -156,4 +156,5 @@ VERB = Verb(
     step,
     {Analyze: run_analyzer, Consult: consult_reviewer, MeasureCoverage: review_coverage},
     announced=True,
+    portable=frozenset({Consult}),
 )

@@ -55,6 +55,10 @@ class Verb(Struct, frozen=True):
     """
     announced: bool = False
     """The ledger records when it starts: a stage of a run that readers follow."""
+    portable: frozenset[type[Struct]] = frozenset()
+    """Inputs of long actions that another worker of a fleet may perform: their performers only
+    look at the run, and change nothing outside but the run's files.
+    """
 
 
 def select_pending(run: Run, *actions: Action) -> tuple[Action, ...]:

@@ -391,4 +391,5 @@ VERB = Verb(
     },
     closes=True,
     announced=True,
+    portable=frozenset({Examine}),
 )

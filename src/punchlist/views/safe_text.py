@@ -38,16 +38,23 @@ have fewer than chance.
 _GAP = "\u200b"
 _JOINERS = late_pattern("(?<=[!-~])[\u200c\u200d]++(?=[!-~])")
 _ANSI = late_pattern(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_CLOSING = (
+    r"(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)"
+    r"(?=:?\s{1,5}(?:issues?\s{1,5})?https?://)"
+)
 _ACTED_ON = (
     ("@", r"@(?=\w)", rf"@{_GAP}"),
     ("#", r"#(?=\d)", rf"#{_GAP}"),
+    ("!", r"!(?=\d)", rf"!{_GAP}"),
+    ("$", r"\$(?=\d)", rf"${_GAP}"),
+    ("[", r"\[(?=[a-z_]{1,20}:[\w/.-]*\d)", rf"[{_GAP}"),
     ("-", r"(?<=GH)-(?=\d)", rf"-{_GAP}"),
-    ("http", r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?=:?\s{1,5}https?://)", rf"\g<0>{_GAP}"),
+    ("http", _CLOSING, rf"\g<0>{_GAP}"),
     ("/", r"^[ \t>*+-]{0,40}(?=/\w)", rf"\g<0>{_GAP}"),
     (":", r"^(?=(?:[a-z]{1,30}-){1,4}by[ \t]*:|punchlist-[\w-]{1,40}[ \t]*:)", _GAP),
     ("![", r"!(?=\[)", rf"!{_GAP}"),
     ("<", r"<(?=[a-z/!?])", rf"<{_GAP}"),
-    ("&", r"&(?=#|commat|num;|sol;|excl;|lt)", rf"&{_GAP}"),
+    ("&", r"&(?=#|\d|commat|num;|sol;|excl;|dollar;|lsqb;|lbrack;|amp;|lt)", rf"&{_GAP}"),
 )
 """What a text has, the pattern to look for then, and what takes its place."""
 

@@ -16,7 +16,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from punchlist._version import __version__
 from punchlist.errors import PunchlistError
-from punchlist.web.api import fleet, read, repositories, runs
+from punchlist.web.api import fleet, hooks, read, repositories, runs
 from punchlist.web.api.fix_sessions import routes as fix_sessions
 from punchlist.web.api.openapi import build_document
 from punchlist.web.api.routes import AnyRequest, share
@@ -44,15 +44,17 @@ def build_application(app: WebSession, entrance: Sessions) -> Litestar:
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         going = asyncio.create_task(app.resume_left(app.left))
         cleaning = asyncio.create_task(app.clean_results())
+        answering = asyncio.create_task(app.pulls.work())
         preparing = asyncio.create_task(asyncio.to_thread(load_templates))
         yield
         going.cancel()
         cleaning.cancel()
+        answering.cancel()
         await preparing
         await app.close()
 
     return Litestar(
-        route_handlers=[_api_router(), fleet.metrics, build_router(app)],
+        route_handlers=[_api_router(), fleet.metrics, hooks.hook, build_router(app)],
         dependencies={"app": share(app), "entrance": share(entrance)},
         exception_handlers={
             Refused: _handle_refusal,

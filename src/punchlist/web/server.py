@@ -129,6 +129,7 @@ def serve(
     )
     for name in ("uvicorn.error", "asyncio", "punchlist"):
         logging.getLogger(name).addFilter(RepeatedLines())
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs each request to a forge
     server = _Server(config)
     server.table = table
     server.on_exit = app.driving.stop_all

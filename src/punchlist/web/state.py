@@ -19,6 +19,8 @@ from punchlist.app.drive.fleet import load_fleet
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.drive.unfinished import UnfinishedRun
+from punchlist.app.pulls.listing import list_pulls
+from punchlist.app.pulls.pull_queue import PullQueue
 from punchlist.app.repositories import Repositories, RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.findings_files import keep_findings
@@ -33,6 +35,7 @@ from punchlist.settings import load_settings
 from punchlist.views.request_fields import RUN_ID
 from punchlist.views.run_state import State, find_state
 from punchlist.views.tables.fleet import Fleet
+from punchlist.views.tables.pulls import PullLine
 from punchlist.views.tables.trends import Trends
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
@@ -90,6 +93,8 @@ class WebSession(Workspace[ThreadedDriver]):
         self._trends = TrendReader()
         self._reading = asyncio.Lock()
         self._readers = 0
+        self.pulls = PullQueue(self)
+        """Pull requests that forges gave notice of."""
         self.onward: dict[str, asyncio.Task[None]] = {}
         """Sessions that do not stop at their plan, until they are past it."""
         self.left: tuple[UnfinishedRun, ...] = ()
@@ -177,6 +182,11 @@ class WebSession(Workspace[ThreadedDriver]):
         names = {each.git_dir: each.name for each in self.repositories.list_all()}
         return await asyncio.to_thread(load_fleet, self.session, time.time(), names.get)
 
+    async def load_pulls(self) -> tuple[PullLine, ...]:
+        """Return the pull requests of registered repositories; their runs are read in a thread."""
+        known = self.repositories.list_all()
+        return await asyncio.to_thread(list_pulls, self.store, known, self.is_driven)
+
     def run_state(self, run: Run) -> State:
         return find_state(run, driven=self.is_driven(run.id))
 
@@ -206,7 +216,9 @@ class WebSession(Workspace[ThreadedDriver]):
                 return await self.begin_run(
                     self.opened(repository, asked.flags),
                     asked.make,
-                    lambda: self.keys.claim_run(asked.key, asked.body, choose_run_id(self.store)),
+                    lambda: self.keys.claim_run(
+                        asked.key, asked.body, choose_run_id(self.session.state)
+                    ),
                 )
             except AlreadyRunning as error:
                 if self.keys.is_claimed(asked.key, error.run) and (

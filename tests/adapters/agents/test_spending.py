@@ -13,7 +13,7 @@ from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex
 from punchlist.adapters.agents.dialects.gemini import Gemini
 from punchlist.adapters.agents.dialects.opencode import Opencode
-from punchlist.adapters.agents.spending import Spending
+from punchlist.adapters.agents.spending import Measured, Spending
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble
 from punchlist.views.words import format_cost
@@ -147,6 +147,23 @@ def test_what_a_cancelled_call_used_is_kept_for_the_ledger(tmp_path):
 def test_with_a_limit_no_call_follows_one_of_unknown_cost():
     assert "cannot be kept" in Spending(limit=5, earlier=Usage(unpriced=1)).refusal_reason()
     assert not Spending(earlier=Usage(unpriced=1)).refusal_reason()
+
+
+def test_what_other_workers_spend_counts_for_the_limit_and_what_was_cut_there_is_told_once():
+    driver, helper = Spending(limit=1), Spending(limit=1, earlier=Usage(dollars=0.1))
+    driver.set_elsewhere("unit", 0.6)
+    assert (driver.dollars, driver.refusal_reason()) == (0.6, "")
+    driver.open_call(lambda usage: usage).add(
+        Measured(key="", usage=Usage(dollars=0.5)), lambda total: total
+    )
+    assert "reached" in driver.refusal_reason()
+    helper.set_earlier(1.1)
+    assert "reached" in helper.refusal_reason()
+    assert helper.own_dollars == 0
+    driver.end_elsewhere("unit", Usage(dollars=0.3), Usage(dollars=0.2, cut=1))
+    assert driver.dollars == 1.0
+    assert driver.collect_cut() == Usage(dollars=0.2, cut=1)
+    assert driver.collect_cut() == Usage()
 
 
 def test_unknown_cost_is_called_unknown():

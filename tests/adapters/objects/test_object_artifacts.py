@@ -7,7 +7,7 @@ from artifacts_contract import RUN, pin
 from punchlist.adapters.objects.artifacts import ObjectStore
 from punchlist.adapters.objects.bucket import Bucket
 from punchlist.adapters.objects.cache import ObjectCache
-from punchlist.errors import StoreError
+from punchlist.errors import StoreAway, StoreError
 from s3_server import run_s3
 
 
@@ -61,7 +61,7 @@ def test_what_the_ledger_pinned_is_read_without_the_store(s3, monkeypatch, tmp_p
     s3.stop()
     try:
         assert files.read("baseline.json") == b"green"
-        with pytest.raises(StoreError, match=r"s3://objects/pinned cannot be read"):
+        with pytest.raises(StoreAway, match=r"s3://objects/pinned cannot be read"):
             files.read("another.json")
     finally:
         s3.start()
@@ -98,6 +98,7 @@ def test_a_refusal_is_told_at_once_and_without_the_keys(s3, monkeypatch, tmp_pat
     for act in (files.list_sizes, lambda: files.write("a", b""), lambda: files.read("a")):
         with pytest.raises(StoreError, match=r"s3://objects/refused cannot be") as refused:
             act()
+        assert not isinstance(refused.value, StoreAway), "the same answer would come again"
         assert "secret" not in str(refused.value)
 
 

@@ -1,6 +1,8 @@
 """The state of a fleet keeps the contract of states, and refuses those that have lost a run."""
 
 import queue
+import re
+import threading
 from contextlib import ExitStack, closing
 
 import psycopg
@@ -11,12 +13,15 @@ from state_contract import started
 
 from postgres_server import run_server, start_server
 from punchlist.adapters.postgres.connection import Database
-from punchlist.adapters.postgres.migrations import STEPS, VERSION, migrate
+from punchlist.adapters.postgres.leases import PostgresStops
+from punchlist.adapters.postgres.migrations import OLDEST, STEPS, VERSION, migrate
 from punchlist.adapters.postgres.records import PostgresAllowances
 from punchlist.adapters.postgres.state import PostgresState
+from punchlist.app.start.start import choose_run_id
 from punchlist.errors import RunTaken, StoreAway, StoreError
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Halted
+from punchlist.ports.state import StopRequest
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +88,7 @@ def test_what_a_process_wrote_before_it_lost_the_run_is_returned_to_it(open_stat
 def test_a_heartbeat_keeps_a_lease_and_notices_that_it_was_lost(open_state, url):
     beating = open_state(lease=0.3)
     lease = beating.leases.acquire("r1")
-    taken = threading.Event()  # noqa: F405 - of the contract
+    taken = threading.Event()
     assert not taken.wait(0.9), "three leases long"
     assert beating.leases.find_holder("r1")
     assert not lease.lost
@@ -103,7 +108,7 @@ def test_a_ledger_of_a_newer_version_is_left_alone(open_state, url, tmp_path):
     open_state()
     with psycopg.connect(url, autocommit=True) as base:
         assert migrate(base) == VERSION
-        base.execute("UPDATE punchlist_schema SET version = version + 1")
+        base.execute("UPDATE punchlist_schema SET version = version + 1, oldest = version + 1")
     with pytest.raises(StoreError, match="newer punchlist"):
         PostgresState(url, tmp_path)
 
@@ -162,14 +167,14 @@ def test_without_patience_an_absent_database_is_told_at_once_and_with_it_is_wait
         state = PostgresState(url, tmp_path)
         patient = PostgresState(url, tmp_path)
         state.wait_for(0)
-        back = threading.Event()  # noqa: F405 - of the contract
+        back = threading.Event()
         state.watch(lambda run: run or back.set())
         assert back.wait(30)
         back.clear()
-        server.kill()
+        server.stop()
         with pytest.raises(StoreAway):
             state.store.runs()
-        threading.Thread(target=server.start).start()  # noqa: F405 - of the contract
+        threading.Thread(target=server.start).start()
         assert patient.store.runs() == []
         assert back.wait(30)
         assert state.store.runs() == []
@@ -187,3 +192,52 @@ def test_what_is_allowed_on_one_machine_is_not_allowed_for_the_same_path_of_anot
         assert there.list_granted("path") == frozenset()
         there.revoke("path")
         assert here.list_granted("path") == {"tests"}
+
+
+def test_all_runs_of_a_process_share_one_look_at_the_requests_to_stop(open_state, url):
+    stops = PostgresStops(Database(url), fresh=3600)
+    open_state().stops.request("r1", StopRequest("ada"))
+    assert stops.read("r1") == StopRequest("ada")
+    with psycopg.connect(url) as base:
+        base.execute("LOCK TABLE stops")  # a second look would wait
+        looking = threading.Thread(target=stops.read, args=("r2",), daemon=True)
+        looking.start()
+        looking.join(10)
+        assert not looking.is_alive()
+    stops.clear("r1")
+    assert stops.read("r1") is None
+
+
+def test_an_id_that_two_machines_choose_at_the_same_moment_is_for_one_of_them(open_state):
+    one, other = open_state(), open_state()
+
+    def make():
+        offered = iter(("261116-00000a", "261116-00000a", "261116-00000b"))
+        return lambda: next(offered)
+
+    assert choose_run_id(one, make()) == "261116-00000a"
+    assert choose_run_id(other, make()) == "261116-00000b", "no event of the first is there yet"
+
+
+def test_a_schema_to_which_a_newer_version_only_added_is_worked_with(open_state, url, tmp_path):
+    open_state()
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute(
+            "UPDATE punchlist_schema SET version = version + 1;"
+            "ALTER TABLE jobs ADD COLUMN later text NOT NULL DEFAULT ''"
+        )
+        state = open_state()
+        state.store.append("r1", "0", "a", started(), 1.0)
+        assert migrate(base) == VERSION + 1, "an older version leaves it as it is"
+        base.execute("UPDATE punchlist_schema SET oldest = version")
+    with pytest.raises(StoreError, match="newer punchlist"):
+        PostgresState(url, tmp_path)
+
+
+def test_steps_that_older_processes_do_not_see_only_add():
+    """OLDEST must be raised with a step that drops, renames or changes what was there."""
+    changes = re.compile(r"\b(DROP|RENAME|SET NOT NULL|ALTER COLUMN|DELETE|TRUNCATE)\b")
+    for number, step in enumerate(STEPS[OLDEST:], OLDEST + 1):
+        assert not changes.search(step), f"step {number} takes something away"
+        for column in re.findall(r"ADD COLUMN ([^,;]+)", step):
+            assert "NOT NULL" not in column or "DEFAULT" in column, f"step {number}: {column}"

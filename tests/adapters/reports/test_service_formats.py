@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from made import made_run
 from punchlist.adapters.reports import ON_DEMAND, REPORTS
@@ -127,6 +128,52 @@ def check_gitlab(content: bytes) -> list[dict]:
 def test_each_item_is_one_issue_of_gitlabs_code_quality_report():
     issues = check_gitlab(render("gitlab", HOSTILE))
     assert len([each for each in issues if each["location"]["path"] != "(no file)"]) == len(TEXTS)
+
+
+def check_sast(content: bytes) -> dict:
+    """Check what GitLab's schema 15 wants of a SAST report."""
+    report = json.loads(content)
+    assert report.keys() == {"version", "vulnerabilities", "scan"}
+    assert re.fullmatch(r"15\.\d+\.\d+", report["version"])
+    scan = report["scan"]
+    assert scan.keys() == {"start_time", "end_time", "status", "type", "analyzer", "scanner"}
+    assert scan["type"] == "sast"
+    assert scan["status"] in {"success", "failure"}
+    for name in ("start_time", "end_time"):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", scan[name])
+    for tool in (scan["analyzer"], scan["scanner"]):
+        assert all(tool[name] for name in ("id", "name", "version"))
+        assert tool["vendor"]["name"]
+    for each in report["vulnerabilities"]:
+        assert 0 < len(each["name"]) <= 255
+        assert 0 < len(each["description"]) <= 1_048_576
+        assert each["severity"] in {"Info", "Unknown", "Low", "Medium", "High", "Critical"}
+        assert each["identifiers"]
+        for identifier in each["identifiers"]:
+            assert all(identifier[name] for name in ("type", "name", "value"))
+            assert re.match(r"https?://", identifier.get("url", "https://"))
+        assert each["location"]["file"]
+        assert each["location"].get("start_line", 1) >= 1
+    names = [each["id"] for each in report["vulnerabilities"]]
+    assert len(set(names)) == len(names)
+    return report
+
+
+def test_what_is_about_security_is_in_gitlabs_sast_report():
+    found = [replace(item.findings[0], category="security") for item in HOSTILE.items.values()]
+    items = {
+        number: replace(item, findings=(finding,))
+        for (number, item), finding in zip(HOSTILE.items.items(), found, strict=True)
+    }
+    items |= {99: Item(number=99, fingerprint="style", findings=(finding(id="x:99"),))}
+    content = render("gitlab-sast", made_run(id="r", items=items, ended="leftovers"))
+    assert len(check_sast(content)["vulnerabilities"]) == len(TEXTS), "and not what is style"
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", content.decode())
+
+
+def test_a_sast_report_in_which_a_reviewer_failed_says_so(run):
+    assert check_sast(render("gitlab-sast", run))["scan"]["status"] == "failure"
+    assert check_sast(render("gitlab-sast", HOSTILE))["scan"]["status"] == "success"
 
 
 def test_two_items_of_the_same_kind_have_two_fingerprints_in_gitlab():

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 BODY_LIMIT = 65_536
@@ -107,6 +107,14 @@ class Github:
     gate: threading.Barrier | None = None
     """Holds requests that file until so many are there."""
     lock: threading.RLock = field(default_factory=threading.RLock)
+    host: ClassVar[str] = "https://github.example"
+    below: ClassVar[str] = ""
+    """The path of the API."""
+    folder: ClassVar[str] = "issues"
+
+    @property
+    def routes(self) -> type["Routes"]:
+        return Routes
 
     def add(self, content: dict[str, Any], **more: Any) -> dict[str, Any]:
         number = max([0, *self.issues, *self.odd]) + 1
@@ -115,7 +123,7 @@ class Github:
             self.labels.setdefault(label, "ededed")
         self.issues[number] = {
             "number": number,
-            "html_url": f"https://github.example/{self.repository}/issues/{number}",
+            "html_url": f"{self.host}/{self.repository}/{self.folder}/{number}",
             "title": content["title"],
             "body": content.get("body"),
             "labels": [{"name": label} for label in labels],
@@ -166,8 +174,11 @@ class Routes:
     def __init__(self, github: Github, asked: Asked, content: dict[str, Any] | None) -> None:
         self.github, self.asked, self.content = github, asked, content or {}
 
+    def is_signed(self) -> bool:
+        return self.asked.headers.get("authorization") == f"Bearer {self.github.token}"
+
     def answer(self) -> Answer:
-        if self.asked.headers.get("authorization") != f"Bearer {self.github.token}":
+        if not self.is_signed():
             return Answer(401, {"message": "Bad credentials"})
         if self.github.elsewhere:
             return Answer(
@@ -311,6 +322,21 @@ class Routes:
         self.github.labels[name] = self.content["color"]
         raise Answer(201, {"name": name})
 
+    @staticmethod
+    def limit(fault: Fault, at: float) -> tuple[int, dict[str, str], str]:
+        """Status, headers and words of a limit."""
+        words = {
+            "limit": "API rate limit exceeded",
+            "secondary": "You have exceeded a secondary rate limit.",
+        }
+        headers = {}
+        if fault.kind == "limit":
+            reset = str(int(at + fault.seconds))
+            headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
+        elif fault.seconds:
+            headers = {"retry-after": str(int(fault.seconds))}
+        return 429 if fault.kind == "too many" else 403, headers, words.get(fault.kind, "Slow down")
+
     BELOW = (
         (r"GET ", about),
         (r"GET /issues", listed),
@@ -373,11 +399,11 @@ class Listening(BaseHTTPRequestHandler):
             if fault and not fault.effect:
                 answer = Answer(200, {})
             else:
-                answer = Routes(github, asked, json.loads(raw) if raw else None).answer()
+                answer = github.routes(github, asked, json.loads(raw) if raw else None).answer()
             content = json.dumps(answer.value).encode()
         self.spoil(fault, answer, content) if fault else self.send(answer, content)
 
-    do_GET = do_POST = do_PATCH = respond  # noqa: N815  # the names are http.server's
+    do_GET = do_POST = do_PATCH = do_PUT = respond  # noqa: N815  # the names are http.server's
 
     def spoil(self, fault: Fault, answer: Answer, content: bytes) -> None:
         github, (kind, _, status) = self.server.github, fault.kind.partition(" ")
@@ -401,21 +427,10 @@ class Listening(BaseHTTPRequestHandler):
             self.connection.close()
 
     def limit(self, fault: Fault) -> tuple[Answer, bytes]:
-        at, seconds = self.server.github.clock(), str(int(fault.seconds))
-        words = {
-            "limit": "API rate limit exceeded",
-            "secondary": "You have exceeded a secondary rate limit.",
-        }
-        headers = {"Date": formatdate(at, usegmt=True)}
-        if fault.kind == "limit":
-            headers |= {
-                "x-ratelimit-remaining": "0",
-                "x-ratelimit-reset": str(int(at + fault.seconds)),
-            }
-        elif fault.seconds:
-            headers |= {"retry-after": seconds}
-        message = json.dumps({"message": words.get(fault.kind, "Slow down")}).encode()
-        return Answer(429 if fault.kind == "too many" else 403, None, headers), message
+        at = self.server.github.clock()
+        status, headers, words = self.server.github.routes.limit(fault, at)
+        headers = {"Date": formatdate(at, usegmt=True), **headers}
+        return Answer(status, None, headers), json.dumps({"message": words}).encode()
 
     def send(self, answer: Answer, content: bytes, length: int | None = None) -> None:
         try:
@@ -460,4 +475,4 @@ class Standin(ThreadingHTTPServer):
 
     @property
     def api(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        return f"http://127.0.0.1:{self.server_address[1]}{self.github.below}"

@@ -18,12 +18,15 @@ sys.path.insert(0, sys.argv[1])
 from conftest import told
 from pathlib import Path
 from punchlist.adapters.git.command import Git
-from punchlist.adapters.trackers.github.tracker import GithubTarget, GithubTracker
-from punchlist.adapters.trackers.github.retry import Pacing
-from punchlist.adapters.trackers.github.remote import make_token_reader
+from punchlist.adapters.rest.place import ForgePlace
+from punchlist.adapters.rest.style import GITHUB
+from punchlist.adapters.trackers.github.issues import GithubIssues
+from punchlist.adapters.trackers.issues.tracker import IssueTracker
+from punchlist.adapters.rest.retry import Pacing
+from punchlist.adapters.rest.remote import make_token_reader
 
-place = GithubTarget(token=make_token_reader("DUMMY_TOKEN"), git=Git(Path("/")), repository="acme/shop", api=sys.argv[2])
-filings = asyncio.run(GithubTracker(place, Pacing(between_writes=0.01)).file([told(n) for n in range(1, 21)]))
+place = ForgePlace(style=GITHUB, token=make_token_reader(GITHUB, "DUMMY_TOKEN"), git=Git(Path("/")), repository="acme/shop", api=sys.argv[2])
+filings = asyncio.run(IssueTracker(place, GithubIssues.open, ("tech-debt",), Pacing(between_writes=0.01)).file([told(n) for n in range(1, 21)]))
 print(*[filing.ref or filing.failed for filing in filings], sep="\\n")
 """
 

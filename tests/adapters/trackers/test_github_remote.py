@@ -6,14 +6,11 @@ import httpx
 import pytest
 
 from punchlist.adapters.git.command import Git
-from punchlist.adapters.trackers.github.remote import (
-    make_token_reader,
-    parse_name,
-    parse_remote,
-    read_origin,
-    web_host,
-)
-from punchlist.adapters.trackers.github.retry import Unavailable, is_rate_limited, parse_retry_after
+from punchlist.adapters.rest.remote import make_token_reader, parse_name, parse_remote, read_origin
+from punchlist.adapters.rest.retry import Unavailable, is_rate_limited, parse_retry_after
+from punchlist.adapters.rest.style import GITHUB
+
+API = httpx.URL(GITHUB.api)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +31,7 @@ from punchlist.adapters.trackers.github.retry import Unavailable, is_rate_limite
     ],
 )
 def test_every_spelling_of_a_remote_is_understood(remote):
-    assert parse_remote(remote, "github.com") == "acme/shop"
+    assert parse_remote(remote, GITHUB, API) == "acme/shop"
 
 
 @pytest.mark.parametrize(
@@ -54,14 +51,14 @@ def test_every_spelling_of_a_remote_is_understood(remote):
 )
 def test_what_is_no_repository_there_is_told_without_repeating_it(remote):
     with pytest.raises(Unavailable) as raised:
-        parse_remote(remote, "github.com")
+        parse_remote(remote, GITHUB, API)
     assert "secret" not in str(raised.value)
-    assert raised.value.hint == "set track.repository to OWNER/NAME"
+    assert raised.value.hint.startswith("set track.repository to OWNER/NAME")
 
 
 @pytest.mark.parametrize("name", ["acme/shop", " acme/shop.git ", "a_b/c.d-e"])
 def test_a_repository_may_be_named(name):
-    assert parse_name(name) == name.strip().removesuffix(".git")
+    assert parse_name(name, GITHUB) == name.strip().removesuffix(".git")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +76,7 @@ def test_a_repository_may_be_named(name):
 )
 def test_a_name_that_leads_elsewhere_is_refused(name):
     with pytest.raises(Unavailable, match="is not OWNER/NAME"):
-        parse_name(name)
+        parse_name(name, GITHUB)
 
 
 @pytest.mark.parametrize(
@@ -91,14 +88,14 @@ def test_a_name_that_leads_elsewhere_is_refused(name):
     ],
 )
 def test_people_see_issues_at_the_host_of_the_interface(api, host):
-    assert web_host(httpx.URL(api)) == host
+    assert GITHUB.web_host(httpx.URL(api)) == host
 
 
 def test_the_origin_is_what_git_makes_of_it(repo):
     repo.git("remote", "add", "origin", "gh:acme/shop.git")
     repo.git("config", "url.https://github.com/.insteadOf", "gh:")
     assert (
-        parse_remote(asyncio.run(read_origin(Git(repo.root, theirs=True))), "github.com")
+        parse_remote(asyncio.run(read_origin(Git(repo.root, theirs=True))), GITHUB, API)
         == "acme/shop"
     )
 
@@ -118,7 +115,7 @@ def gh(folder, script):
 def test_the_token_is_in_the_variable_that_the_settings_name(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", gh(tmp_path / "bin", "echo from-gh"))
     monkeypatch.setenv("OUR_TOKEN", " dummy \n")
-    assert asyncio.run(make_token_reader("OUR_TOKEN")("github.com")) == "dummy"
+    assert asyncio.run(make_token_reader(GITHUB, "OUR_TOKEN")("github.com")) == "dummy"
 
 
 def test_where_the_variable_is_empty_gh_is_asked_for_that_host(monkeypatch, tmp_path):
@@ -126,7 +123,7 @@ def test_where_the_variable_is_empty_gh_is_asked_for_that_host(monkeypatch, tmp_
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.delenv("OUR_TOKEN", raising=False)
     assert (
-        asyncio.run(make_token_reader("OUR_TOKEN")("git.acme.example"))
+        asyncio.run(make_token_reader(GITHUB, "OUR_TOKEN")("git.acme.example"))
         == "auth-token---hostname-git.acme.example"
     )
 
@@ -140,7 +137,7 @@ def test_without_a_token_one_is_told_how_to_get_one(monkeypatch, tmp_path, scrip
     )
     monkeypatch.delenv("OUR_TOKEN", raising=False)
     with pytest.raises(Unavailable, match="no token for github") as raised:
-        asyncio.run(make_token_reader("OUR_TOKEN")("github.com"))
+        asyncio.run(make_token_reader(GITHUB, "OUR_TOKEN")("github.com"))
     assert raised.value.hint == "set OUR_TOKEN, or sign in: gh auth login"
     assert "secret" not in str(raised.value)
     assert "half" not in str(raised.value)

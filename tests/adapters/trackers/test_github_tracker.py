@@ -5,9 +5,9 @@ import threading
 from itertools import pairwise
 
 import pytest
-from github_standin import FAULTS, TOKEN, Fault
+from github_standin import BODY_LIMIT, FAULTS, TOKEN, Fault
 
-from punchlist.adapters.trackers.github.deduplicate import BODY_LIMIT, fit_body
+from punchlist.adapters.trackers.issues.deduplicate import fit_body
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Attempt, Fact
 
@@ -343,9 +343,9 @@ def test_a_text_that_is_too_long_is_cut_with_a_note_and_keeps_its_fingerprint(be
 
 def test_a_cut_ends_the_block_of_code_that_it_falls_into():
     body = "text\n\n   ````text\n" + "line\n" * 20_000 + "   ````\n\n---\nFiled by punchlist\n"
-    lines = fit_body(body).split("\n")
+    lines = fit_body(body, BODY_LIMIT, "GitHub").split("\n")
     assert lines.count("   ````") == 1
     assert lines.index("   ````") < next(
         n for n, line in enumerate(lines) if "longer than GitHub" in line
     )
-    assert fit_body("short\n---\nend") == "short\n---\nend"
+    assert fit_body("short\n---\nend", BODY_LIMIT, "GitHub") == "short\n---\nend"

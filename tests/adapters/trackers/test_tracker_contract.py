@@ -5,8 +5,11 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from gitea_pulls import GiteaServer
 
+from punchlist.adapters.rest.style import GITEA
 from punchlist.adapters.trackers.files import INDEX, FilesTracker
+from punchlist.adapters.trackers.gitea.issues import GiteaIssues
 from punchlist.app.start import tracker as wired
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
@@ -25,12 +28,11 @@ class Folder:
         return FilesTracker(self.folder / "file" / "issues")
 
     def texts(self):
-        return [
-            path.read_text() for path in (self.folder / "issues").glob("*.md") if path.name != INDEX
-        ]
+        files = [path for path in (self.folder / "issues").glob("*.md") if path.name != INDEX]
+        return [text for path in files if "\nStatus: dismissed" not in (text := path.read_text())]
 
 
-class OnGithub:
+class OnForge:
     def __init__(self, bench):
         self.bench = bench
 
@@ -38,7 +40,7 @@ class OnGithub:
         return self.bench.tracker()
 
     def unreachable(self):
-        return self.bench.tracker(api="http://127.0.0.1:9")
+        return self.bench.tracker(api=f"http://127.0.0.1:9{self.bench.github.below}")
 
     def texts(self):
         return [
@@ -47,9 +49,38 @@ class OnGithub:
         ]
 
 
-@pytest.fixture(params=["files", "github"])
-def ground(request, tmp_path, bench):
-    return {"files": Folder(tmp_path), "github": OnGithub(bench)}[request.param]
+class OnGitea:
+    def __init__(self, bench, server):
+        self.bench, self.server = bench, server
+        server.fresh()
+
+    def tracker(self, **place):
+        values = {"style": GITEA, "api": self.server.api, **place}
+        return self.bench.tracker(issues=GiteaIssues.open, **values)
+
+    def unreachable(self):
+        return self.tracker(api="http://127.0.0.1:9/api/v1")
+
+    def texts(self):
+        assert self.server.state.problems == []
+        return [
+            f"{issue['title']}\n{[label['name'] for label in issue['labels']]}\n{issue['body']}"
+            for issue in self.server.state.issues
+            if issue["state"] == "open"
+        ]
+
+
+@pytest.fixture(scope="module")
+def gitea():
+    with GiteaServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["files", "github", "gitlab", "gitea"])
+def ground(request, tmp_path, make_bench, gitea):
+    if request.param == "gitea":
+        return OnGitea(make_bench("github"), gitea)
+    return Folder(tmp_path) if request.param == "files" else OnForge(make_bench(request.param))
 
 
 def filed(tracker, *dossiers):
@@ -132,16 +163,15 @@ def test_no_secret_no_mention_and_no_command_goes_out(ground, told):
         assert part not in text
 
 
-def test_a_dismissed_issue_is_closed_and_opened_again_or_the_tracker_says_that_it_does_not(
-    ground, told
-):
+def test_a_dismissed_issue_is_closed_and_opened_again(ground, told):
     tracker, dossier = ground.tracker(), told(1)
-    filed(tracker, dossier)
+    filed(tracker, dossier, told(2))
     fingerprints = [dossier.item.fingerprint]
-    closed = tracker.close(fingerprints, "ada", "it is public")
-    assert closed in (1, None)
-    assert tracker.reopen(fingerprints) == closed
+    assert tracker.close(fingerprints, "ada", "it is public\n/close @all") == 1
     assert len(ground.texts()) == 1
+    assert ground.tracker().reopen(fingerprints) == 1
+    assert len(ground.texts()) == 2
+    assert "\n/close" not in "".join(ground.texts())
 
 
 def test_an_entry_in_the_table_is_enough(tmp_path, monkeypatch):

@@ -109,6 +109,20 @@ class PullModel:
     def resolve(self, id_, by):
         self._each(id_, lambda each: replace(each, resolved=True, resolved_by=by))
 
+    def open_again(self, id_):
+        self._each(id_, lambda each: replace(each, resolved=False, resolved_by=""))
+
+    def act(self, what, at):
+        """Let a person do something to one of the threads."""
+        if self.now.threads:
+            thread = self.now.threads[at % len(self.now.threads)]
+            if what == "resolve":
+                self.resolve(thread.id, "guest")
+            elif what == "reopen":
+                self.open_again(thread.id)
+            else:
+                self.do(DeleteComment(id=thread.comments[-1].id))
+
     def _comment(self, body):
         self._count += 1
         return Comment(id=str(self._count), author="punchy", body=body, own=True)

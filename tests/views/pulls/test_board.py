@@ -8,7 +8,7 @@ from pull_model import HEAD, PULL, PullModel, make_item, make_picture, make_thre
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import Proof, ProofClass
-from punchlist.views.pulls.board import Settled, make_board, own_threads
+from punchlist.views.pulls.board import Settled, find_closed, make_board, own_threads
 from punchlist.views.pulls.conversation import Conversation, ResolveRule
 from punchlist.views.pulls.difference import SetResolved, plan_updates
 from punchlist.views.pulls.marks import BODY_LIMIT, MarkKind, add_mark, read_mark
@@ -210,6 +210,119 @@ def test_what_a_person_resolved_is_not_opened_again():
     assert not any(isinstance(each, SetResolved) for each in updates)
 
 
+def test_what_a_person_opens_again_is_not_resolved_for_the_same_reason():
+    model = PullModel()
+    fixed = make_picture(make_item(1, Status.FIXED), landed=True)
+    model.do_all(plan_updates(make_board(make_picture(make_item(1))), model.now))
+    board = make_board(replace(fixed, conversation=model.now))
+    updates = plan_updates(board, model.now)
+    closed = find_closed(board, model.now, {each.about for each in updates})
+    model.do_all(updates)
+    assert closed == {model.now.threads[0].id}
+    model.open_again(model.now.threads[0].id)
+    board = make_board(replace(fixed, conversation=model.now, closed=closed))
+    assert plan_updates(board, model.now) == ()
+    assert find_closed(board, model.now, ()) == closed
+    model.do_all(
+        plan_updates(make_board(make_picture(make_item(1), conversation=model.now)), model.now)
+    )
+    model.do_all(plan_updates(make_board(replace(fixed, conversation=model.now)), model.now))
+    assert model.now.threads[0].resolved
+
+
+def test_another_rule_of_resolving_opens_nothing_again():
+    model = PullModel(Conversation(viewer="punchy", threads=(make_thread(1),)))
+    picture = make_picture(
+        make_item(1, Status.FIXED, label="1"), landed=True, resolve=ResolveRule.ALL
+    )
+    model.do_all(plan_updates(make_board(replace(picture, conversation=model.now)), model.now))
+    assert model.now.threads[0].resolved
+    board = make_board(replace(picture, conversation=model.now, resolve=ResolveRule.OWN))
+    assert plan_updates(board, model.now) == ()
+
+
+def test_threads_that_a_board_resolves_make_room_at_once():
+    model = PullModel()
+    old = make_item(1)
+    model.do_all(plan_updates(make_board(make_picture(old)), model.now))
+    picture = make_picture(
+        make_item(2), conversation=model.now, gone={old.fingerprint: "ruff"}, limit=1
+    )
+    model.do_all(plan_updates(make_board(picture), model.now))
+    assert len(model.now.threads) == 2
+
+
+def test_a_fix_that_was_pushed_alone_is_fixed_and_the_others_are_ready():
+    items = [make_item(n, Status.FIXED) for n in (1, 2)]
+    board = make_board(make_picture(*items, applied=frozenset({1})))
+    assert [each.key for each in board.threads] == [items[1].fingerprint]
+    assert "1 of its fixes are not in this branch yet" in board.summary
+
+
+statuses = st.sampled_from(
+    [Status.FILED, Status.FIXED, Status.DISMISSED, Status.OPEN, Status.BLOCKED]
+)
+items = st.dictionaries(
+    st.integers(1, 12),
+    st.tuples(
+        statuses,
+        st.integers(1, 60),
+        st.sampled_from(["a.py", "b.py", "c.py", ""]),
+        st.integers(0, 6),
+    ),
+    max_size=12,
+)
+
+
+def test_where_threads_cannot_be_resolved_people_are_asked_to():
+    model = PullModel(Conversation(viewer="punchy", threads=(make_thread(1),), resolvable=False))
+    open_items = (make_item(1), make_item(2, label="1"))
+    model.do_all(
+        plan_updates(make_board(make_picture(*open_items, conversation=model.now)), model.now)
+    )
+    assert "please resolve" not in str(model.now)
+    fixed = (make_item(1, Status.FIXED), make_item(2, Status.FIXED, label="1"))
+    picture = make_picture(*fixed, conversation=model.now, landed=True, resolve=ResolveRule.ALL)
+    updates = plan_updates(make_board(picture), model.now)
+    assert not any(isinstance(each, SetResolved) for each in updates)
+    model.do_all(updates)
+    assert str(model.now.threads).count("please resolve it") == 2
+
+
+acts = st.tuples(st.sampled_from(["resolve", "reopen", "delete"]), st.integers(0, 20))
+
+
+@given(
+    st.lists(st.tuples(items, st.booleans(), st.lists(acts, max_size=4)), max_size=5), st.booleans()
+)
+def test_whatever_people_do_between_boards_they_settle_and_what_people_open_stays_open(
+    rounds, able
+):
+    """`able`: the forge's API can resolve threads."""
+    others = tuple(make_thread(n) for n in range(1, 4))
+    model = PullModel(Conversation(viewer="punchy", threads=others, resolvable=able))
+    closed = frozenset()
+    for wanted, landed, done in rounds:
+        made = [
+            make_item(n, status, line=line, path=path, label=str(label % 4 or ""))
+            for n, (status, line, path, label) in wanted.items()
+        ]
+        for act, at in done:
+            model.act(act, at)
+        left = {each.id for each in model.now.threads if not each.resolved} & closed
+        picture = make_picture(*made, landed=landed, resolve=ResolveRule.ALL, closed=closed)
+        for _ in range(2):
+            board = make_board(replace(picture, conversation=model.now))
+            updates = plan_updates(board, model.now)
+            resolved = {each.thread for each in updates if isinstance(each, SetResolved)}
+            assert not resolved & left
+            assert able or not resolved
+            closed = find_closed(board, model.now, {each.about for each in updates})
+            model.do_all(updates)
+        board = make_board(replace(picture, conversation=model.now))
+        assert plan_updates(board, model.now) == ()
+
+
 def test_comments_of_others_with_our_mark_are_not_ours():
     forged = make_thread(1, body=add_mark("Mine", MarkKind.ITEM, make_item(1).fingerprint))
     said = Conversation(viewer="punchy", threads=(forged,))
@@ -230,21 +343,6 @@ def test_the_check_always_has_a_conclusion():
         make_board(replace(picture, run=replace(picture.run, ended=""))).check.conclusion
         == "neutral"
     )
-
-
-statuses = st.sampled_from(
-    [Status.FILED, Status.FIXED, Status.DISMISSED, Status.OPEN, Status.BLOCKED]
-)
-items = st.dictionaries(
-    st.integers(1, 12),
-    st.tuples(
-        statuses,
-        st.integers(1, 60),
-        st.sampled_from(["a.py", "b.py", "c.py", ""]),
-        st.integers(0, 6),
-    ),
-    max_size=12,
-)
 
 
 @given(

@@ -38,12 +38,39 @@ class Spending:
     ) -> None:
         self._folder = folder
         self._open: dict[str, Usage] = {}
+        self._elsewhere: dict[str, float] = {}
+        self._cut = Usage()
         self.limit = limit
-        self._spent = (earlier or Usage()) + sum(self._read_cut().values(), Usage())
+        self._earlier = earlier or Usage()
+        self._spent = sum(self._read_cut().values(), Usage())
 
     @property
     def dollars(self) -> float:
-        return self._spent.dollars + sum(usage.dollars for usage in self._open.values())
+        return self._earlier.dollars + self.own_dollars + sum(self._elsewhere.values())
+
+    @property
+    def own_dollars(self) -> float:
+        """What the calls of this process spent."""
+        return self._spent.dollars + self.unfinished.dollars
+
+    @property
+    def unfinished(self) -> Usage:
+        """What the calls that have not ended used so far."""
+        return sum((replace(usage, cut=1) for usage in self._open.values()), Usage())
+
+    def set_earlier(self, dollars: float) -> None:
+        """Note what the run spent outside of this process."""
+        self._earlier = replace(self._earlier, dollars=dollars)
+
+    def set_elsewhere(self, place: str, dollars: float) -> None:
+        """Note what the run spends in another process at this moment."""
+        self._elsewhere[place] = dollars
+
+    def end_elsewhere(self, place: str, usage: Usage, cut: Usage) -> None:
+        """Add what another process has spent; `cut` is what no event of it will tell."""
+        self._elsewhere.pop(place, None)
+        self._spent += usage + cut
+        self._cut += cut
 
     @property
     def left(self) -> float:
@@ -54,7 +81,7 @@ class Spending:
         """Return why no call may begin or go on, or ''."""
         if self.limit and self.dollars >= self.limit:
             return f"the money limit of ${self.limit:g} is reached (${self.dollars:.3f} spent)"
-        if self.limit and self._spent.unpriced:
+        if self.limit and (self._earlier + self._spent).unpriced:
             return f"the money limit of ${self.limit:g} cannot be kept: {UNKNOWN_COST}"
         return ""
 
@@ -80,7 +107,8 @@ class Spending:
         cut = self._read_cut()
         for path in cut:
             path.unlink(missing_ok=True)
-        return sum(cut.values(), Usage())
+        told, self._cut = self._cut, Usage()
+        return sum(cut.values(), told)
 
     def _read_cut(self) -> dict[Path, Usage]:
         if self._folder is None or not self._folder.is_dir():

@@ -153,7 +153,7 @@ def call_function(module: ModuleType, target: dict[str, Any], given: dict[str, A
         function = getattr(self, target["name"])
     except TooLong:
         raise
-    except BaseException as error:  # noqa: BLE001  # whatever the constructor does, the input is of no use
+    except BaseException as error:  # whatever the constructor does, the input is of no use
         return ["bad", type(error).__qualname__, ""]
     printed = io.StringIO()
     random.seed(0)
@@ -162,7 +162,7 @@ def call_function(module: ModuleType, target: dict[str, Any], given: dict[str, A
             answer = describe(resolve(function(*args, **keywords)))
     except TooLong:
         raise
-    except BaseException as error:  # noqa: BLE001  # how it fails is the answer
+    except BaseException as error:  # how it fails is the answer
         return ["raise", type(error).__qualname__, str(error)[:TEXT]]
     state = describe(self) if target["bound"] else ""
     return ["ok", " | ".join([answer, describe(args), state, printed.getvalue()[:TEXT]]), ""]
@@ -203,7 +203,7 @@ def compare(plan: dict[str, Any], side: str, out: TextIO) -> None:
             if target["path"] in unloaded:
                 continue
             module = load(Path.cwd(), target["path"], target["modules"])
-        except BaseException as error:  # noqa: BLE001  # an import may end in any way
+        except BaseException as error:  # an import may end in any way
             unloaded.add(target["path"])
             tell(out, [number, -1, "unloaded", f"{type(error).__qualname__}: {error}"[:TEXT]])
             continue

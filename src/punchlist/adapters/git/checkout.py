@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.git.command import (
     EMPTY_TREES,
@@ -104,6 +105,10 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
             head=head,
             identity=await _identify(git, name, head if shallow == "false" else ""),
         )
+
+    def move_head(self, head: str) -> "Checkout":
+        """Return the checkout as if this commit were checked out."""
+        return replace(self, head=head)
 
     @cached_property
     def git(self) -> Git:

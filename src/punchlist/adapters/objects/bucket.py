@@ -19,7 +19,7 @@ from obstore.exceptions import (
 from obstore.store import LocalStore, from_url
 
 from punchlist.adapters.backoff import retry_delay
-from punchlist.errors import StoreError
+from punchlist.errors import StoreAway, StoreError
 from punchlist.ports.artifacts import Tell
 
 R = TypeVar("R")
@@ -104,7 +104,7 @@ class Bucket:
 
     def _retry(self, done: str, tell: Tell, work: Callable[[], R]) -> R:
         """Do the work, again while the store does not answer: it must be such that it can be done
-        twice. Raise StoreError for other trouble, and when the patience is over.
+        twice. Raise StoreAway when the patience is over, and StoreError for other trouble.
         """
         until, tries = time.monotonic() + self._patience, 0
         while True:
@@ -128,7 +128,8 @@ class Bucket:
 
     def _make_error(self, done: str, error: Exception) -> StoreError:
         why = (str(error).splitlines() or [""])[0][:300] or type(error).__name__
-        return StoreError(f"{self.where} cannot be {done}: {_QUERY.sub('', why)}", hint=_HINT)
+        kind = StoreAway if _may_pass(error) else StoreError
+        return kind(f"{self.where} cannot be {done}: {_QUERY.sub('', why)}", hint=_HINT)
 
 
 def _may_pass(error: Exception) -> bool:

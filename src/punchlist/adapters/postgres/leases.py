@@ -7,14 +7,15 @@ end of its lease cannot write any more, whatever it believes.
 
 import os
 import socket
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
-from threading import Event, RLock, Thread
+from threading import Event, Lock, RLock, Thread
 from typing import Self
 
 from punchlist.adapters.postgres.connection import Connection, Database
-from punchlist.adapters.postgres.ledger import encode
+from punchlist.adapters.postgres.ledger import decode, encode
 from punchlist.errors import AlreadyRunning, RunTaken, StoreError
 from punchlist.ports.state import LeaseHolder, StopRequest
 
@@ -33,13 +34,15 @@ _KEEP = """
   WHERE fences.name = held.name AND fences.epoch = held.epoch
   RETURNING fences.name
 """
-_HOLDER = """
-  SELECT pid, run, machine,
+_HOLDERS = """
+  SELECT name, pid, run, machine,
          extract(epoch FROM until - clock_timestamp())::double precision
-  FROM fences WHERE name = %s AND until >= clock_timestamp()
+  FROM fences WHERE name = ANY(%s) AND until >= clock_timestamp()
 """
 _OURS = "SELECT 1 FROM fences WHERE name = %s AND epoch = %s"
 _FREE = "UPDATE fences SET until = '-infinity' WHERE name = %s AND epoch = %s"
+_FRESH = 0.5
+"""Seconds for which a look at all requests to stop is used again."""
 
 
 class PostgresLease:
@@ -100,8 +103,13 @@ class PostgresLeases:
 
     def find_holder(self, run: str) -> LeaseHolder | None:
         """Return the process that drives the run, or None."""
-        rows = self._database.fetch(_HOLDER, (encode(run),))
-        return LeaseHolder(*rows[0]) if rows else None
+        return self.find_holders([run]).get(run)
+
+    def find_holders(self, runs: Sequence[str]) -> dict[str, LeaseHolder]:
+        """Return the processes that drive these runs, by run; others are left out."""
+        names = {encode(run): run for run in runs}
+        rows = self._database.fetch(_HOLDERS, (list(names),)) if names else ()
+        return {names[name]: LeaseHolder(*rest) for name, *rest in rows}
 
     def has_lost(self, held: Iterable[bytes]) -> bool:
         with self._turn:
@@ -147,8 +155,8 @@ class PostgresLeases:
         return int(rows[0][0])
 
     def _running_error(self, name: bytes) -> AlreadyRunning:
-        rows = self._database.fetch(_HOLDER, (name,))
-        pid, run, machine, _ = rows[0] if rows else (0, "", "", 0)
+        rows = self._database.fetch(_HOLDERS, ([name],))
+        _, pid, run, machine, _ = rows[0] if rows else (name, 0, "", "", 0)
         who = f"process {pid} on {machine}" if pid else "another process"
         return AlreadyRunning(
             f"run {run or '(starting)'} is already at work on this, in {who}",
@@ -177,24 +185,36 @@ def _free(held: tuple[bytes, int], base: Connection) -> None:
 
 
 class PostgresStops:
-    def __init__(self, database: Database) -> None:
+    """Drivers poll for each of their runs: all runs of a process share one look at the table."""
+
+    def __init__(self, database: Database, fresh: float = _FRESH) -> None:
         self._database = database
+        self._fresh = fresh
+        self._turn = Lock()
+        self._seen: dict[str, StopRequest] = {}
+        self._until = 0.0
 
     def request(self, run: str, stop: StopRequest) -> None:
         sql = """INSERT INTO stops (run, by) VALUES (%s, %s)
                  ON CONFLICT (run) DO UPDATE SET by = excluded.by"""
-        self._database.run(lambda base: base.execute(sql, (run, encode(stop.by))))
+        self._database.execute(sql, (run, encode(stop.by)))
+        self._look_again()
 
     def read(self, run: str) -> StopRequest | None:
-        try:
-            with self._database.connect() as base:
-                row = base.execute("SELECT by FROM stops WHERE run = %s", (run,)).fetchone()
-        except StoreError:
-            return None  # the driver polls again in a moment
-        return StopRequest(row[0].decode(errors="surrogatepass")) if row else None
+        """Return the request as it was half a second ago, or when the database was there."""
+        with self._turn:
+            if time.monotonic() >= self._until:
+                with suppress(StoreError), self._database.connect() as base:
+                    rows = base.execute("SELECT run, by FROM stops").fetchall()
+                    self._seen = {name: StopRequest(decode(by)) for name, by in rows}
+                self._until = time.monotonic() + self._fresh
+            return self._seen.get(run)
 
     def clear(self, run: str) -> None:
-        def delete(base: Connection) -> None:
-            base.execute("DELETE FROM stops WHERE run = %s", (run,))
+        self._database.execute("DELETE FROM stops WHERE run = %s", (run,))
+        self._look_again()
 
-        self._database.run(delete)
+    def _look_again(self) -> None:
+        """Forget what was seen; a look that began before has ended by then."""
+        with self._turn:
+            self._seen, self._until = {}, 0

@@ -1,6 +1,6 @@
 """The ledger in PostgreSQL: an append is one round trip, refused if the run has a new driver."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from threading import RLock
 from typing import Any, Self
@@ -32,7 +32,7 @@ _RUNS = f"""
   SELECT id, repository, started_at, last_at, last_kind, entries, active, coalesce(ended_at, 0),
          outcome, coalesce(ended_seq < entries, false), identity
   FROM runs WHERE {_MINE} ORDER BY started_at DESC, id DESC
-"""  # noqa: S608 - no value is in it
+"""
 _APPEND = """
   WITH ours AS (
     SELECT 1 FROM fences WHERE name = %(name)s AND epoch = %(epoch)s FOR SHARE
@@ -123,7 +123,7 @@ class PostgresStore:
         """Yield the entries of one kind in all runs of a repository, oldest run first."""
         for (line,) in self._database.fetch(
             f"""SELECT line FROM entries JOIN runs ON runs.id = entries.run
-                WHERE {_MINE} AND kind = %(kind)s ORDER BY runs.started_at, run, seq""",  # noqa: S608
+                WHERE {_MINE} AND kind = %(kind)s ORDER BY runs.started_at, run, seq""",
             {**_name(repository, identity), "kind": kind},
         ):
             yield decode_line(line, repository)
@@ -187,18 +187,20 @@ class PostgresStore:
         has one; raises UsageError.
         """
         rows = self._database.fetch(
-            f"SELECT id, repository = %(repository)s FROM runs WHERE {_MINE}"  # noqa: S608
+            f"SELECT id, repository = %(repository)s FROM runs WHERE {_MINE}"
             " ORDER BY started_at DESC, id DESC",
             _name(repository, identity),
         )
         return choose_run(rows, part, repository)
 
-    def sum_usage(self, since: float) -> Usage:
-        """Return the dollars, and the calls of unknown cost, of all entries since that time."""
+    def sum_usage(self, since: float, runs: Collection[str] | None = None) -> Usage:
+        """Return the dollars, and the calls of unknown cost, of all entries since that time, or of
+        those of some runs.
+        """
         ((dollars, unpriced),) = self._database.fetch(
             "SELECT coalesce(sum(dollars), 0), coalesce(sum(unpriced), 0) FROM entries"
-            " WHERE at >= %s AND (dollars > 0 OR unpriced > 0)",
-            (since,),
+            " WHERE at >= %s AND (dollars > 0 OR unpriced > 0) AND (%s OR run = ANY(%s))",
+            (since, runs is None, sorted(runs or ())),
         )
         return Usage(dollars=dollars, unpriced=unpriced)
 

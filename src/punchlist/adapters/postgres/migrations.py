@@ -4,7 +4,7 @@ Texts that may hold any character of a path are bytes (UTF-8 with surrogates): P
 takes neither a NUL nor a byte that is not UTF-8.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -142,39 +142,77 @@ STEPS: tuple[str, ...] = (
     CREATE INDEX jobs_queued ON jobs (priority, queued_at, run) WHERE state = 'queued';
     CREATE INDEX jobs_running ON jobs (repository, branch) WHERE state = 'running';
     """,
+    """
+    CREATE TABLE units (
+      id text PRIMARY KEY,
+      run text NOT NULL REFERENCES jobs (run),
+      epoch bigint NOT NULL,
+      driver text NOT NULL,
+      version text NOT NULL,
+      agents text[] NOT NULL,
+      task bytea NOT NULL,
+      worker text NOT NULL DEFAULT '',
+      withdrawn boolean NOT NULL DEFAULT false,
+      over boolean NOT NULL DEFAULT false,
+      report bytea NOT NULL DEFAULT '',
+      elsewhere double precision NOT NULL DEFAULT 0,
+      beat_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      offered_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    );
+    CREATE INDEX units_by_run ON units (run);
+    """,
+    "ALTER TABLE jobs ADD COLUMN done integer NOT NULL DEFAULT 0",
+    "ALTER TABLE jobs ADD COLUMN protocol integer NOT NULL DEFAULT 1",
 )
 VERSION = len(STEPS)
+OLDEST = 5
+"""Processes that know this version of the schema, or a later one, still work with VERSION: all
+steps after it only add what they do not miss. A step that does more raises it to its own number.
+"""
 _LOCK = 0x70756E6368
 """The advisory lock of the process that migrates."""
 
 
-def read_version(database: psycopg.Connection[Any]) -> int:
+class Schema(NamedTuple):
+    """`oldest`: what a process must at least know to work with it."""
+
+    version: int = 0
+    oldest: int = 0
+
+
+def read_schema(database: psycopg.Connection[Any]) -> Schema:
     """Return the version of the schema; 0 if there is none."""
     row = database.execute("SELECT to_regclass('punchlist_schema') IS NOT NULL").fetchone()
     if not row or not row[0]:
-        return 0
-    found = database.execute("SELECT version FROM punchlist_schema").fetchone()
-    return int(found[0]) if found else 0
+        return Schema()
+    found = database.execute(
+        "SELECT version, (to_jsonb(known) ->> 'oldest')::integer FROM punchlist_schema AS known"
+    ).fetchone()
+    if not found:
+        return Schema()
+    return Schema(found[0], found[0] if found[1] is None else found[1])
 
 
 def migrate(database: psycopg.Connection[Any]) -> int:
     """Migrate to VERSION, all steps or none; return the version before."""
     with database.transaction():
         database.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        before = read_version(database)
+        before = read_schema(database).version
         if before < VERSION:
             for statements in STEPS[before:]:
                 database.execute(statements)
             database.execute("CREATE TABLE IF NOT EXISTS punchlist_schema (version integer)")
+            database.execute("ALTER TABLE punchlist_schema ADD COLUMN IF NOT EXISTS oldest integer")
             database.execute("DELETE FROM punchlist_schema")
-            database.execute("INSERT INTO punchlist_schema VALUES (%s)", (VERSION,))
+            row = (VERSION, OLDEST)
+            database.execute("INSERT INTO punchlist_schema (version, oldest) VALUES (%s, %s)", row)
         return before
 
 
 def check_version(database: psycopg.Connection[Any]) -> None:
-    """Raise StoreError if the schema is not that of this version."""
-    version = read_version(database)
-    if version > VERSION:
+    """Raise StoreError if this version cannot work with the schema."""
+    version, oldest = read_schema(database)
+    if version > VERSION and oldest > VERSION:
         raise StoreError(
             f"the database was made by a newer punchlist (schema {version}, this one knows"
             f" {VERSION})",

@@ -5,34 +5,21 @@ from typing import Any
 
 from punchlist.adapters.postgres.connection import Connection, Database
 from punchlist.adapters.postgres.ledger import append_within, decode, encode
-from punchlist.adapters.postgres.workflows import Workflows
+from punchlist.adapters.postgres.workflows import PROTOCOL, Workflows
 from punchlist.model.ledger.events import Entry, Interrupted, Started
 from punchlist.ports.fleet.queue import Enqueued, Job, JobState, Priority, Reaped, Room
 
-DEATHS = 5
+DEATHS = 10
 """So often a run may end a worker, or fail in one, before it is not tried again."""
 QUEUED = "it waits in the queue for a worker"
-_TURN = 0x70756E6369
-"""The advisory lock of the worker that takes a run: two of them must not both see room."""
-_SELECT = """
-  SELECT run, repository, branch, source, label, agents, subject, priority, state, worker, deaths,
-    note, extract(epoch FROM clock_timestamp() - queued_at)::float8
-  FROM jobs WHERE %(run)s IN ('', run) AND state = ANY(%(states)s)
-  ORDER BY priority, queued_at, run
-"""
-_INSERT = """
-  INSERT INTO jobs (run, repository, branch, source, label, agents, subject, priority, state)
-  VALUES (%s, %s, %s, %s, %s, %s, %s, %s, 'queued')
-"""
-_SUPERSEDE = """
-  UPDATE jobs SET state = 'superseded', note = %(note)s
-  WHERE repository = %(repository)s AND subject = %(subject)s AND subject <> ''
-    AND state = 'queued' AND taken_at IS NULL
-  RETURNING run
-"""
-_NEXT = """
-  WITH busy AS MATERIALIZED (
+TURN = 0x70756E6369
+"""The advisory lock of the worker that takes a run or a unit: two must not both see room."""
+FULL = """
+  busy AS MATERIALIZED (
     SELECT repository, branch, agents FROM jobs WHERE state = 'running'
+    UNION ALL SELECT jobs.repository, '', units.agents FROM units JOIN jobs USING (run)
+      WHERE NOT over AND units.worker IN (
+        SELECT id FROM workers WHERE until >= clock_timestamp())
   ), full_repositories AS (
     SELECT repository FROM busy GROUP BY repository
     HAVING %(repository)s > 0 AND count(*) >= %(repository)s
@@ -41,37 +28,71 @@ _NEXT = """
       SELECT agent FROM busy, unnest(agents) AS agent GROUP BY agent
       HAVING %(agent)s > 0 AND count(*) >= %(agent)s
     ) AS counted
-  ), next AS (
+  )
+"""
+"""What has no room for more. A unit that another worker does counts as a run of its own."""
+_SELECT = """
+  SELECT run, repository, branch, source, label, agents, subject, priority, state, worker, deaths,
+    note, extract(epoch FROM clock_timestamp() - queued_at)::float8
+  FROM jobs WHERE %(run)s IN ('', run) AND state = ANY(%(states)s)
+  ORDER BY priority, queued_at, run
+"""
+_INSERT = """
+  INSERT INTO jobs (run, repository, branch, source, label, agents, subject, priority, protocol,
+    state)
+  VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 'queued')
+"""
+_SUPERSEDE = """
+  UPDATE jobs SET state = 'superseded', note = %(note)s
+  WHERE repository = %(repository)s AND subject = %(subject)s AND subject <> ''
+    AND state = 'queued' AND taken_at IS NULL
+  RETURNING run
+"""
+_NEXT = f"""
+  WITH {FULL}, next AS (
     SELECT run FROM jobs
     WHERE state = 'queued' AND (label = '' OR label = ANY(%(labels)s))
-      AND not_before <= clock_timestamp()
+      AND not_before <= clock_timestamp() AND protocol <= %(protocol)s
       AND NOT (agents && (SELECT names FROM full_agents))
       AND repository NOT IN (SELECT repository FROM full_repositories)
       AND (branch = '' OR (repository, branch) NOT IN (SELECT repository, branch FROM busy))
     ORDER BY priority, queued_at, run LIMIT 1
   )
   UPDATE jobs SET state = 'running', worker = %(worker)s, note = '',
-    taken_at = clock_timestamp()
+    taken_at = clock_timestamp(), protocol = %(protocol)s
   WHERE run = (SELECT run FROM next) RETURNING run
 """
+_NO_WORK = ("begun", "connectionrefused", "contained", "failed", "interrupted", "resumed")
+"""Kinds of events that a run writes also if it gets no further."""
 _TAKE_BACK = """
   UPDATE jobs SET
-    state = CASE WHEN %(died)s > 0 AND deaths + %(died)s >= %(most)s THEN 'stuck' ELSE 'queued' END,
-    deaths = deaths + %(died)s, priority = %(priority)s, note = %(note)s,
-    not_before = clock_timestamp() + %(delay)s * interval '1 s'
+    (state, deaths, done, not_before) = (
+      SELECT CASE WHEN %(died)s > 0 AND died >= %(most)s THEN 'stuck' ELSE 'queued' END, died, work,
+        clock_timestamp() + interval '1 s' * greatest(%(delay)s,
+          CASE WHEN %(died)s > 0 AND died > 2 THEN least(4, died - 2) ELSE 0 END)
+      FROM (
+        SELECT work, %(died)s + CASE WHEN work > jobs.done THEN 0 ELSE jobs.deaths END AS died
+        FROM (SELECT count(*) AS work FROM entries
+          WHERE entries.run = jobs.run AND kind <> ALL(%(no_work)s)) AS counted
+      ) AS judged
+    ), priority = %(priority)s, note = %(note)s
   WHERE state = 'running' AND CASE WHEN %(run)s <> '' THEN run = %(run)s AND worker = %(worker)s
     ELSE worker NOT IN (SELECT id FROM workers WHERE until >= clock_timestamp())
       AND NOT EXISTS (SELECT 1 FROM fences
         WHERE name = convert_to(jobs.run, 'UTF8') AND until >= clock_timestamp()) END
   RETURNING run, state
 """
-"""Of one run of a worker, or of all runs of dead workers whose leases have ended, too."""
+"""Of one run of a worker, or of all runs of dead workers whose leases have ended, too. Deaths count
+while the run gets no further: a run that does is not what its workers die of. From the third on,
+the run waits for some seconds before it is tried again.
+"""
 
 
 class PostgresQueue:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, protocol: int = PROTOCOL) -> None:
         self._database = database
-        self.workflows = Workflows(database.url)
+        self._protocol = protocol
+        self.workflows = Workflows(database.url, protocol)
 
     def enqueue(self, job: Job, started: Started, at: float) -> Enqueued:
         """Write the run's first events and its place in the queue, both or none."""
@@ -88,7 +109,7 @@ class PostgresQueue:
             first = Entry(run=job.run, seq=1, at=at, place="start", key="started", event=started)
             entry = append_within(base, first)
             append_within(base, _draft_stop(job.run, QUEUED, at))
-            base.execute(_INSERT, _make_row(job))
+            base.execute(_INSERT, (*_make_row(job), self._protocol))
             add(job.run)
         superseded = tuple(run for (run,) in rows)
         self.workflows.cancel(superseded)
@@ -135,13 +156,14 @@ class PostgresQueue:
             "labels": list(labels),
             "repository": room.repository,
             "agent": room.agent,
+            "protocol": self._protocol,
         }
 
         def work(base: Connection) -> list[Any]:
             if not base.execute("SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1").fetchone():
                 return []
             with base.transaction():
-                base.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
+                base.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
                 return base.execute(_NEXT, values).fetchall()
 
         rows = self._database.run(work)
@@ -176,6 +198,7 @@ class PostgresQueue:
             "worker": worker,
             "died": int(died),
             "most": DEATHS,
+            "no_work": list(_NO_WORK),
             "priority": int(Priority.INTERRUPTED),
             "note": encode(note),
             "delay": delay,

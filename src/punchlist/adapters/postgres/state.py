@@ -1,5 +1,6 @@
 """The state of a fleet: all but the files of runs is in PostgreSQL."""
 
+import secrets
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,9 @@ from punchlist.adapters.postgres.records import (
     PostgresRepositories,
 )
 from punchlist.adapters.postgres.schedules import DbosSchedules
+from punchlist.adapters.postgres.units import PostgresUnits
 from punchlist.adapters.postgres.workers import PostgresWorkers
+from punchlist.ports.serving.records import KeyRecord
 from punchlist.ports.state import Watching
 
 LEASE = 15.0
@@ -38,6 +41,13 @@ class PostgresState:
         self.repositories = PostgresRepositories(self._database)
         self.allowances = PostgresAllowances(self._database)
 
+    def claim_run(self, run: str) -> bool:
+        """Return whether this process may begin a run with that id: of several machines that chose
+        the same one, the first.
+        """
+        own = KeyRecord(secrets.token_hex(16), run)
+        return self.keys.claim(f"run\0{run}", own) == own
+
     def wait_for(self, seconds: float) -> None:
         """Let operations wait so long for a database that is away."""
         self._database.patience = seconds
@@ -53,6 +63,10 @@ class PostgresState:
     @cached_property
     def queue(self) -> PostgresQueue:
         return PostgresQueue(self._database)
+
+    @cached_property
+    def units(self) -> PostgresUnits:
+        return PostgresUnits(self._database, self.leases.epochs)
 
     @property
     def schedules(self) -> DbosSchedules:

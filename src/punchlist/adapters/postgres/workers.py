@@ -14,7 +14,8 @@ _BEAT = """
 """
 _LIST = """
   SELECT id, machine, pid, labels, width, version, draining,
-    extract(epoch FROM clock_timestamp() - beat_at)::float8, until >= clock_timestamp()
+    extract(epoch FROM clock_timestamp() - beat_at)::float8, until >= clock_timestamp(),
+    (SELECT count(*) FROM units WHERE worker = workers.id AND NOT over)
   FROM workers ORDER BY machine, pid, id
 """
 
@@ -53,13 +54,19 @@ class PostgresWorkers:
                 draining=row[6],
                 idle_for=row[7],
                 alive=row[8],
+                units=row[9],
             )
             for row in self._database.fetch(_LIST)
         ]
 
     def forget_dead(self, hours: float = 1) -> list[str]:
-        """Delete workers that have long been dead and have no run; return their ids."""
-        sql = """DELETE FROM workers WHERE until < clock_timestamp() - %s * interval '1 h'
+        """Delete workers that have long been dead and have no run; return their ids. With them go
+        units of runs that have ended.
+        """
+        sql = """WITH old AS (DELETE FROM units USING jobs
+                   WHERE jobs.run = units.run AND state = 'ended'
+                     AND offered_at < clock_timestamp() - interval '1 h')
+                 DELETE FROM workers WHERE until < clock_timestamp() - %s * interval '1 h'
                  AND id NOT IN (SELECT worker FROM jobs WHERE state = 'running') RETURNING id"""
         return [worker for (worker,) in self._database.fetch(sql, (hours,))]
 

@@ -13,31 +13,37 @@ import psycopg
 
 from punchlist.adapters.postgres.connection import Connection, hide_password
 from punchlist.adapters.postgres.schedules import TICK, read_schedule
-from punchlist.errors import StoreError
-from punchlist.ports.fleet.schedule import Schedule
+from punchlist.errors import StoreAway, StoreError
+from punchlist.ports.fleet.schedule import Tick
 
 if TYPE_CHECKING:
     from dbos import DBOSClient
     from sqlalchemy import Engine
 
-PROTOCOL = "1"
-"""DBOS's application version: workers of another one do not take these runs. It is raised when a
-worker of the version before could not go on with a run.
+PROTOCOL = 2
+"""DBOS's application version. It is raised when a worker of the version before could not go on with
+a run, as with each new setting, which that one refuses to read: a test holds it to what is read.
+Workers take runs of their own protocol and of earlier ones, which are of theirs then.
 """
 _NAME = "punchlist"
 _DRIVE = "drive"
 _PARKED = "punchlist-parked"
 """The queue of runs that no worker has taken; no process listens to it."""
-_POLL = 0.2
+_POLL = 1.0
+"""How often DBOS looks into a worker's own queue; each look is a dozen statements."""
 _LOOK_FOR_SCHEDULES = 5.0
 _SCHEMA = "dbos"
+_SET_VERSION = (
+    "UPDATE dbos.workflow_status SET application_version = :version WHERE workflow_uuid = :run"
+)
 
 
 class Workflows:
-    """The workflows in one database, for whoever queues and for workers."""
+    """The workflows in one database, for processes that queue runs and for workers."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, protocol: int = PROTOCOL) -> None:
         self._url = url
+        self._version = str(protocol)
 
     @cached_property
     def _engine(self) -> "Engine":
@@ -63,46 +69,64 @@ class Workflows:
         )
 
     @contextmanager
-    def open_transaction(self) -> Iterator[tuple[Connection, Callable[[str], None]]]:
-        """Lend a connection in a transaction, and a function that adds a run's workflow in it."""
+    def convert_errors(self) -> Iterator[None]:
+        """Raise StoreError for what the database or DBOS refuses, StoreAway if it is not there."""
+        from dbos import error as failures
         from sqlalchemy.exc import DBAPIError
 
-        client = self.client
         try:
-            with self._engine.begin() as lent:
-
-                def add(run: str) -> None:
-                    options: Any = {
-                        "workflow_name": _DRIVE,
-                        "queue_name": _PARKED,
-                        "workflow_id": run,
-                        "app_version": PROTOCOL,
-                    }
-                    client.enqueue_in_transaction(lent, options, run)
-
-                yield cast("Connection", lent.connection.driver_connection), add
-        except (psycopg.Error, DBAPIError) as error:
+            yield
+        except (psycopg.Error, DBAPIError, failures.DBOSException, ValueError) as error:
             raise self._make_error(error) from error
 
-    def start(self, run: str, worker: str) -> None:
-        """Put a run into a worker's queue, also one that DBOS holds to be over."""
+    @contextmanager
+    def open_transaction(self) -> Iterator[tuple[Connection, Callable[[str], None]]]:
+        """Lend a connection in a transaction, and a function that adds a run's workflow in it."""
         client = self.client
-        (status,) = client.list_workflows(workflow_ids=[run], load_input=False, load_output=False)
-        if status.status in {"SUCCESS", "ERROR"}:
-            client.rewind_workflow(run, queue_name=name_queue(worker), application_version=PROTOCOL)
-        else:
-            client.resume_workflows([run], queue_name=name_queue(worker))
+        with self.convert_errors(), self._engine.begin() as lent:
+
+            def add(run: str) -> None:
+                options: Any = {
+                    "workflow_name": _DRIVE,
+                    "queue_name": _PARKED,
+                    "workflow_id": run,
+                    "app_version": self._version,
+                }
+                client.enqueue_in_transaction(lent, options, run)
+
+            yield cast("Connection", lent.connection.driver_connection), add
+
+    def start(self, run: str, worker: str) -> None:
+        """Put a run into a worker's queue, also if DBOS calls it over. Raise StoreError."""
+        client, queue = self.client, name_queue(worker)
+        with self.convert_errors():
+            (known,) = client.list_workflows(
+                workflow_ids=[run], load_input=False, load_output=False
+            )
+            if known.status in {"SUCCESS", "ERROR"}:
+                client.rewind_workflow(run, queue_name=queue, application_version=self._version)
+            else:
+                if known.app_version != self._version:
+                    self._set_version(run)
+                client.resume_workflows([run], queue_name=queue)
+
+    def _set_version(self, run: str) -> None:
+        """Let workers of this protocol execute a run of an earlier one."""
+        from sqlalchemy import text
+
+        sql = text(_SET_VERSION)
+        with self._engine.begin() as lent:
+            lent.execute(sql, {"version": self._version, "run": run})
 
     def cancel(self, runs: Sequence[str]) -> None:
         if runs:
-            self.client.cancel_workflows(list(runs))
+            with self.convert_errors():
+                self.client.cancel_workflows(list(runs))
 
-    def listen(
-        self, worker: str, drive: Callable[[str], str], tick: Callable[[Schedule], str]
-    ) -> None:
+    def listen(self, worker: str, drive: Callable[[str], str], tick: Callable[[Tick], str]) -> None:
         """Let this process, once, execute with `drive` the runs that are put into its queue, and
-        with `tick` the schedules that are due; they are called in threads of their own and return
-        what became of it.
+        with `tick` the schedules that are due, each with the time that it was due; they are called
+        in threads of their own and return what became of it.
         """
         from dbos import DBOS, DBOSPortableJSONSerializer
 
@@ -112,7 +136,7 @@ class Workflows:
                 "system_database_engine": self._engine,
                 "dbos_system_schema": _SCHEMA,
                 "executor_id": worker,
-                "application_version": PROTOCOL,
+                "application_version": self._version,
                 "run_migrations": False,
                 "log_level": "CRITICAL",
                 "scheduler_polling_interval_sec": _LOOK_FOR_SCHEDULES,
@@ -120,14 +144,15 @@ class Workflows:
             }
         )
         DBOS.workflow(name=_DRIVE)(drive)
-        DBOS.workflow(name=TICK)(lambda due, context: tick(read_schedule(context)))
+        DBOS.workflow(name=TICK)(lambda due, context: tick(Tick(read_schedule(context), str(due))))
         DBOS.listen_queues([name_queue(worker)])
         DBOS.launch()
         DBOS.register_queue(name_queue(worker), polling_interval_sec=_POLL)
 
     def forget_worker(self, worker: str) -> None:
         """Delete the queue of a worker that is no more."""
-        self.client.delete_queue(name_queue(worker))
+        with self.convert_errors():
+            self.client.delete_queue(name_queue(worker))
 
     def stop_listening(self) -> None:
         from dbos import DBOS
@@ -144,7 +169,8 @@ class Workflows:
         said = getattr(error, "orig", None) or error  # of SQLAlchemy's, without the statement
         why = hide_password(" ".join(str(said).split()))
         hint = "see that the database runs; `punchlist store upgrade` makes what is missing"
-        return StoreError(f"{hide_password(self._url)}: {why}", hint=hint)
+        kind = StoreAway if isinstance(said, psycopg.OperationalError) else StoreError
+        return kind(f"{hide_password(self._url)}: {why}", hint=hint)
 
 
 def name_queue(worker: str) -> str:

@@ -62,6 +62,9 @@ _ON_DEMAND = (
         "github", "report.github", "text/plain", "GitHub annotations", _render_with("github")
     ),
     ReportFormat("gitlab", "report.gitlab", _JSON, "GitLab code quality", _render_with("gitlab")),
+    ReportFormat(
+        "gitlab-sast", "report.gitlab-sast", _JSON, "GitLab SAST", _render_with("gitlab_sast")
+    ),
     ReportFormat("rdjson", "report.rdjson", _JSON, "reviewdog", _render_with("rdjson")),
 )
 REPORTS = {report.file: report for report in _ALWAYS}

@@ -13,7 +13,7 @@ class _Kind(Struct, frozen=True):
     identity: str = ""
 
 
-class _Line(Struct, frozen=True):
+class _EntryLine(Struct, frozen=True):
     run: str
     seq: int
     at: float
@@ -26,7 +26,7 @@ class _Line(Struct, frozen=True):
 def compare_columns(columns: Mapping[str, object], line: bytes) -> Iterator[str]:
     """Yield what the columns of an entry say and its line does not."""
     try:
-        entry = wire.decode(line, _Line)
+        entry = wire.decode(line, _EntryLine)
     except (MsgspecError, UnicodeDecodeError):
         return  # the laws of the lines say that it is none
     for name, value in columns.items():
@@ -42,7 +42,7 @@ def compare_run_row(row: tuple[object, ...], line: bytes) -> Iterator[str]:
     not.
     """
     try:
-        entry = wire.decode(line, _Line)
+        entry = wire.decode(line, _EntryLine)
     except (MsgspecError, UnicodeDecodeError):
         return
     said = {"id": entry.run, "repository": entry.event.repository, "start": entry.at}

@@ -60,6 +60,10 @@ class EmbeddedState:
 
         return FileAllowances(self._own)
 
+    def claim_run(self, run: str) -> bool:
+        """Return True: on one machine the run's lock, and its first event below it, decide."""
+        return True
+
     def wait_for(self, seconds: float) -> None:
         """A file is there or not: it is not waited for."""
 
@@ -70,6 +74,14 @@ class EmbeddedState:
     @property
     def queue(self) -> None:
         """One machine has no queue."""
+
+    @property
+    def workers(self) -> None:
+        """One machine has no workers."""
+
+    @property
+    def units(self) -> None:
+        """One machine has no other workers."""
 
     def close(self) -> None:
         if "store" in self.__dict__:

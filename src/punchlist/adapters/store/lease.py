@@ -3,6 +3,7 @@
 import fcntl
 import os
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -80,6 +81,10 @@ class FileLeases:
     def find_holder(self, run: str) -> LeaseHolder | None:
         """Return the process that drives the run, or None."""
         return find_path_holder(_run_path(self._home, run))
+
+    def find_holders(self, runs: Sequence[str]) -> dict[str, LeaseHolder]:
+        """Return the processes that drive these runs, by run; others are left out."""
+        return {run: holder for run in runs if (holder := self.find_holder(run)) is not None}
 
 
 def find_path_holder(path: Path) -> LeaseHolder | None:

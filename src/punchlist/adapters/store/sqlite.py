@@ -1,8 +1,9 @@
 """The ledger in one SQLite file: one writer at a time, durable writes, many readers."""
 
+import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import RLock
@@ -36,7 +37,7 @@ _MINE = """
 """Of a repository by path and identity, or of all. A ledger of old has no identities."""
 _IDS = f"""
   SELECT id, repository = ?1 FROM runs WHERE {_MINE} ORDER BY started_at DESC, id DESC
-"""  # noqa: S608 - no value is in it
+"""
 _RUNS = f"""
   WITH steps AS (
     SELECT run, seq, at, place, kind, at - lag(at) OVER (PARTITION BY run ORDER BY seq) AS took
@@ -54,7 +55,7 @@ _RUNS = f"""
   JOIN entries AS last ON last.run = sums.run AND last.seq = coalesce(sums.last, sums.entries)
   LEFT JOIN entries AS ended ON ended.run = sums.run AND ended.kind = 'ended'
   ORDER BY runs.started_at DESC, runs.id DESC
-"""  # noqa: S608 - no value is in it
+"""
 """`active` leaves out what the fold does: the time until a user resumed, answered or commented."""
 
 _COURSE = """
@@ -65,7 +66,7 @@ _COURSE = """
 _COLUMNS = ("run", "seq", "at", "place", "key", "kind", "hash")
 _ROWS = f"""
   SELECT {", ".join(_COLUMNS)}, CAST(line AS BLOB) FROM entries WHERE run = ? ORDER BY seq
-"""  # noqa: S608 - the names of the columns are those above
+"""
 
 
 class SqliteStore:
@@ -119,7 +120,7 @@ class SqliteStore:
         """Yield the entries of one kind in all runs of a repository, oldest run first."""
         for (line,) in self._fetch_rows(
             f"""SELECT CAST(line AS BLOB) FROM entries JOIN runs ON runs.id = entries.run
-                WHERE {_MINE} AND kind = ?3 ORDER BY runs.started_at, run, seq""",  # noqa: S608
+                WHERE {_MINE} AND kind = ?3 ORDER BY runs.started_at, run, seq""",
             (repository, identity, kind),
         ):
             yield decode_line(line, repository)
@@ -129,12 +130,15 @@ class SqliteStore:
         for line in self._read_lines(run, 0):
             yield line + b"\n"
 
-    def sum_usage(self, since: float) -> Usage:
-        """Return the dollars, and the calls of unknown cost, of all entries since that time."""
+    def sum_usage(self, since: float, runs: Collection[str] | None = None) -> Usage:
+        """Return the dollars, and the calls of unknown cost, of all entries since that time, or of
+        those of some runs.
+        """
+        chosen = "" if runs is None else "run IN (SELECT value FROM json_each(?)) AND"
         rows = self._fetch_rows(
-            """SELECT CAST(line AS BLOB) FROM entries WHERE at >= ?
+            f"""SELECT CAST(line AS BLOB) FROM entries WHERE {chosen} at >= ?
                AND (instr(line, '"dollars":') OR instr(line, '"unpriced":'))""",
-            (since,),
+            (*(() if runs is None else (json.dumps(sorted(runs)),)), since),
         )
         spent = [decode_line(line, FILE).event.usage for (line,) in rows]
         dollars, unpriced = (each.dollars for each in spent), (each.unpriced for each in spent)

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from hashlib import sha256
+from importlib import import_module
 from typing import Any
 
 from punchlist._version import __version__
@@ -28,11 +29,16 @@ class _RunIds:
         return False
 
 
+def load_library() -> None:
+    """Load what traces need, which is slow. Raise ImportError without the extra."""
+    import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    import_module("opentelemetry.sdk.trace.export")
+
+
 class Traces:
     """The spans of one process that drives one run."""
 
     def __init__(self, url: str, run: str) -> None:
-        """Raise ImportError without the extra; it is slow to load, and few ask for it."""
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider

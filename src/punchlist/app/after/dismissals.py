@@ -9,7 +9,7 @@ from msgspec import Struct
 from punchlist.adapters.reports import WRITTEN
 from punchlist.app.session import Session
 from punchlist.app.start.tracker import TrackerPlace, trackers_of
-from punchlist.errors import UsageError
+from punchlist.errors import ToolError, UsageError
 from punchlist.model.item.item import Fact, Item, Move, Status
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.events import Dismissed, Entry
@@ -159,21 +159,29 @@ def dismiss_items(
         run = fold(
             run, session.store.append(run.id, "people", f"dismissal {run.seq}", event, time.time())
         )
-        _update_issues(session, run, items, event)
+        trouble = _update_issues(session, run, items, event)
         rewrite_reports(session, run)
+    if trouble:
+        raise ToolError(f"it is recorded, but its issue was not changed: {trouble}")
     return run, [item.number for item in items]
 
 
-def _update_issues(session: Session, run: Run, items: Sequence[Item], event: Dismissed) -> None:
+def _update_issues(session: Session, run: Run, items: Sequence[Item], event: Dismissed) -> str:
+    """Close or reopen the issues of the items; return what went wrong."""
     track = decode_settings(run.started.settings).settings.track
     fingerprints = {item.fingerprint for item in items}
     refs = (item.issue for item in items)
     place = TrackerPlace(session.repository_folder, session.required_checkout.user_git)
+    trouble = []
     for tracker in trackers_of(track, refs, place):
-        if event.revoked:
-            tracker.reopen(fingerprints)
-        else:
-            tracker.close(fingerprints, event.by, event.why)
+        try:
+            if event.revoked:
+                tracker.reopen(fingerprints)
+            else:
+                tracker.close(fingerprints, event.by, event.why)
+        except ToolError as error:
+            trouble.append(f"{tracker.name}: {error}")
+    return "; ".join(trouble)
 
 
 def rewrite_reports(session: Session, run: Run) -> None:

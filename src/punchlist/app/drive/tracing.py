@@ -3,12 +3,25 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from punchlist.adapters.telemetry.traces import Traces
+from punchlist.adapters.telemetry.traces import Traces, load_library
 from punchlist.engine import Watcher
 from punchlist.errors import SettingsError
 from punchlist.model.ledger.events import Entry
 from punchlist.model.ledger.run import Run
 from punchlist.steps import Action
+
+
+def require_telemetry(url: str) -> None:
+    """Raise SettingsError if a collector is named, and what sends traces to it is not installed."""
+    if not url:
+        return
+    try:
+        load_library()
+    except ImportError as error:
+        raise SettingsError(
+            f"traces: this needs the extra `telemetry` ({error})",
+            hint="pip install 'punchlist[telemetry]', or leave the setting `traces` out",
+        ) from error
 
 
 @contextmanager
@@ -17,11 +30,7 @@ def trace_run(watcher: Watcher, url: str, run: str) -> Iterator[Watcher]:
     if not url:
         yield watcher
         return
-    try:
-        traces = Traces(url, run)
-    except ImportError as error:
-        what = f"traces: this needs the extra `telemetry` ({error})"
-        raise SettingsError(what, hint="pip install 'punchlist[telemetry]'") from error
+    traces = Traces(url, run)
     try:
         yield _TracingWatcher(watcher, traces)
     finally:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from punchlist.app.drive.answers import has_ended
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
-from punchlist.app.start.start import make_run_id, make_started, require_agents
+from punchlist.app.start.start import choose_run_id, make_started, require_agents
 from punchlist.errors import UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
@@ -51,10 +51,10 @@ async def enqueue_run(session: Session, ready: Prepared, options: QueueOptions) 
             f"{', '.join(ready.outside)} fetches its tasks on this machine",
             hint="run without --queue",
         )
-    run_id = make_run_id()
+    run_id = ready.run_id or choose_run_id(session.state)
     started = await make_started(session, ready, session.artifacts(run_id))
     change = ready.change
-    branch = "" if change.kind is ScopeKind.COMMIT else change.branch
+    branch = ready.pull or ("" if change.kind is ScopeKind.COMMIT else change.branch)
     kind = (branch, change.kind, *change.paths, ready.workflow.name, started.story.id)
     job = Job(
         run=run_id,

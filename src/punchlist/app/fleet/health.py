@@ -1,4 +1,4 @@
-"""Tell on loopback over HTTP whether a worker is well, for a supervisor."""
+"""Tell over HTTP whether a worker is well, for a supervisor."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,32 +6,46 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from punchlist.errors import UsageError
+
 _LONGEST = 8192
 _PATIENCE = 5
+LIVE = "/live"
+READY = "/ready"
 
 
-class Health(Struct, frozen=True, kw_only=True):
+class WorkerHealth(Struct, frozen=True, kw_only=True):
     """`ready`: it takes runs."""
 
     worker: str
     ready: bool
     draining: bool
     runs: tuple[str, ...]
+    units: int = 0
+    """How many single actions it does for runs of other workers."""
     width: int
 
 
 class HealthServer:
-    """Answers each GET with the health as JSON: 200 if the worker takes runs, else 503."""
+    """Answers each GET with the health as JSON: 200 if the worker takes runs, else 503; at `/live`
+    always 200: a worker that drains, or waits for the database, must not be killed for it.
+    """
 
-    def __init__(self, look: Callable[[], Health]) -> None:
+    def __init__(self, look: Callable[[], WorkerHealth]) -> None:
         self._look = look
         self._server: asyncio.Server | None = None
 
-    async def open(self, port: int) -> str:
-        """Listen on loopback, at any free port for 0; return the address."""
-        self._server = await asyncio.start_server(self._answer, "127.0.0.1", port, limit=_LONGEST)
-        host, chosen = self._server.sockets[0].getsockname()
-        return f"http://{host}:{chosen}"
+    async def open(self, host: str, port: int) -> str:
+        """Listen there, at any free port for 0; return the address. Raise UsageError."""
+        try:
+            self._server = await asyncio.start_server(self._answer, host, port, limit=_LONGEST)
+        except OSError as error:
+            raise UsageError(
+                f"{host}:{port}: cannot listen there: {error.strerror or error}",
+                hint="choose another --health-port or --health-host; port 0 is any that is free",
+            ) from error
+        name, chosen = self._server.sockets[0].getsockname()[:2]
+        return f"http://[{name}]:{chosen}" if ":" in name else f"http://{name}:{chosen}"
 
     def close(self) -> None:
         if self._server is not None:
@@ -42,7 +56,8 @@ class HealthServer:
             async with asyncio.timeout(_PATIENCE):
                 asked = await reader.readuntil(b"\r\n\r\n")
                 health = self._look()
-                fine = "200 OK" if health.ready else "503 Service Unavailable"
+                live = asked.startswith(f"GET {LIVE} ".encode())
+                fine = "200 OK" if live or health.ready else "503 Service Unavailable"
                 status = fine if asked.startswith(b"GET ") else "405 Method Not Allowed"
                 body = msgspec.json.encode(health)
                 head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"

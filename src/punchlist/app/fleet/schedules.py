@@ -7,17 +7,20 @@ from msgspec.structs import replace
 
 from punchlist.adapters.fleet.mirrors import Mirrors, find_head
 from punchlist.adapters.git.checkout import Checkout
+from punchlist.app.drive.run_cache import read_start
 from punchlist.app.fleet.enqueue import QueueOptions, enqueue_run, find_source
 from punchlist.app.fleet.worker_session import WorkerSession
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Request
+from punchlist.app.start.start import choose_run_id
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.fleet.queue import Priority
-from punchlist.ports.fleet.schedule import Schedule
+from punchlist.ports.fleet.schedule import Schedule, Tick
+from punchlist.ports.serving.records import KeyRecord
 from punchlist.ports.state import SharedState
 
 _SECRET = re.compile(r"agent\.[^.]+\.env\b")
@@ -45,9 +48,13 @@ async def make_schedule(session: Session, schedule: Schedule) -> Schedule:
 
 
 async def queue_scheduled(
-    schedule: Schedule, state: SharedState, artifacts: ArtifactStore, home: Path, mirrors: Mirrors
+    tick: Tick, state: SharedState, artifacts: ArtifactStore, home: Path, mirrors: Mirrors
 ) -> str:
-    """Queue a run of the branch as it is now; return the run's id."""
+    """Queue a run of the branch as it is now, once for each time that is due; return its id."""
+    schedule = tick.schedule
+    run = state.keys.claim(tick.key, KeyRecord("schedule", choose_run_id(state))).run
+    if read_start(state.store, run) is not None:  # the worker that queued it died afterwards
+        return run
     head = await find_head(home, schedule.source, schedule.branch)
     if not head:
         raise RepositoryError(f"{schedule.source}: has no branch {schedule.branch}")
@@ -61,6 +68,7 @@ async def queue_scheduled(
             kind=ScopeKind.ALL, workflow=schedule.workflow, allow_checks=schedule.allow_checks
         )
         ready = await prepare_run(session, request)
-        ready = replace(ready, change=replace(ready.change, branch=schedule.branch))
+        change = replace(ready.change, branch=schedule.branch)
+        ready = replace(ready, change=change, run_id=run)
         options = QueueOptions(label=schedule.label, priority=Priority.NIGHTLY)
         return (await enqueue_run(session, ready, options)).entry.run

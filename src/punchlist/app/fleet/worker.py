@@ -14,22 +14,21 @@ from msgspec import Struct
 
 from punchlist._version import __version__
 from punchlist.adapters.fleet.mirrors import Mirrors
-from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.postgres.state import PostgresState
 from punchlist.adapters.store.lease import FileLease
 from punchlist.app.drive.background import STOPPED
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.drive.run_cache import read_start
-from punchlist.app.fleet.health import Health
-from punchlist.app.fleet.schedules import queue_scheduled
-from punchlist.app.fleet.worker_session import WorkerSession
-from punchlist.errors import AlreadyRunning, PunchlistError, RunTaken, StoreError, UsageError
+from punchlist.app.fleet.health import WorkerHealth
+from punchlist.app.fleet.helper import TakenUnits
+from punchlist.app.fleet.timekeeper import Timekeeper
+from punchlist.app.fleet.worker_session import Workplace
+from punchlist.errors import AlreadyRunning, RunTaken, StoreAway, StoreError, UsageError
 from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.model.ledger.run import Run
-from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.fleet.queue import Job, JobState, Room, WorkerInfo
-from punchlist.ports.fleet.schedule import Schedule
+from punchlist.ports.fleet.schedule import Tick
 from punchlist.settings import FleetSettings
 from punchlist.steps import Action
 
@@ -38,8 +37,13 @@ _POLL = 0.3
 _SLOTS = 1000
 _UNSTARTED = 60
 """Seconds in which DBOS must have started a run that was put into this worker's queue."""
-_LONGEST = 60
-"""Seconds that a run which broke off waits at most before it is tried again."""
+_FORGET = 60
+"""Seconds between two looks for workers that have long been dead."""
+_KEEP = 600
+"""Seconds for which a run stays with this worker while a store is away."""
+_RETRY = 5
+_LONG = 180
+"""Seconds after which a run has done something: what is away then is away again."""
 
 
 class WorkerOptions(Struct, frozen=True, kw_only=True):
@@ -99,6 +103,15 @@ class Worker:
         self._options = options
         self._say = say
         self._mirrors = Mirrors(home, options.fleet.mirrors)
+        self._at = Workplace(
+            worker=self.id,
+            state=state,
+            artifacts=artifacts,
+            home=home,
+            mirrors=self._mirrors,
+            flags=options.flags,
+        )
+        self._helper = TakenUnits(self._at, options.labels, say)
         self._taken: dict[str, _Taken] = {}
         self._draining = asyncio.Event()
         self._idle = asyncio.Event()
@@ -109,14 +122,15 @@ class Worker:
         self._draining.set()
 
     @property
-    def health(self) -> Health:
+    def health(self) -> WorkerHealth:
         draining = self._draining.is_set()
         away = time.monotonic() - self._answered > self._options.fleet.lease
-        return Health(
+        return WorkerHealth(
             worker=self.id,
             ready=not draining and not away,
             draining=draining,
             runs=tuple(self._taken),
+            units=self._helper.count,
             width=self._options.width,
         )
 
@@ -135,12 +149,14 @@ class Worker:
         def drive(run: str) -> str:
             return asyncio.run_coroutine_threadsafe(self._drive(run), loop).result()
 
-        def tick(schedule: Schedule) -> str:
-            return asyncio.run_coroutine_threadsafe(self._queue_scheduled(schedule), loop).result()
+        schedules = Timekeeper(self._state, self._artifacts, self._home, self._mirrors, self._say)
+
+        def tick(due: Tick) -> str:
+            return asyncio.run_coroutine_threadsafe(schedules.queue_run(due), loop).result()
 
         await asyncio.to_thread(self._state.workers.register, info)
         await asyncio.to_thread(self._queue.workflows.listen, self.id, drive, tick)
-        reaping = asyncio.create_task(self._reap())
+        reaping = [asyncio.create_task(each) for each in (self._reap(), schedules.keep_up())]
         try:
             while not self._draining.is_set():
                 await self._take_runs()
@@ -148,20 +164,9 @@ class Worker:
             await asyncio.to_thread(self._state.workers.set_draining, self.id)
             await self._finish_runs()
         finally:
-            reaping.cancel()
+            for each in reaping:
+                each.cancel()
             await asyncio.to_thread(self._leave)
-
-    async def _queue_scheduled(self, schedule: Schedule) -> str:
-        """Queue the run of a schedule; return its id, or '' if it could not be prepared."""
-        try:
-            run = await queue_scheduled(
-                schedule, self._state, self._artifacts, self._home, self._mirrors
-            )
-        except PunchlistError as error:
-            self._say(f"schedule {schedule.name} queued nothing: {error}")
-            return ""
-        self._say(f"schedule {schedule.name} queued run {run}")
-        return run
 
     def _leave(self) -> None:
         self._queue.workflows.stop_listening()
@@ -172,22 +177,30 @@ class Worker:
         fleet, options = self._options.fleet, self._options
         room = Room(repository=fleet.per_repository, agent=fleet.per_agent)
         try:
-            while len(self._taken) < options.width and not self._draining.is_set():
+            while self._has_place:
                 job = await asyncio.to_thread(self._queue.take, self.id, options.labels, room)
                 if job is None:
                     break
                 self._taken[job.run] = _Taken(job, time.monotonic())
                 await self._start(job)
+            while self._has_place and await self._helper.take_unit(room, self._note_idle):
+                pass
             await self._drop_unstarted()
             self._answered = time.monotonic()
         except StoreError as error:
             _log.warning("the queue cannot be reached: %s", error)
 
+    @property
+    def _has_place(self) -> bool:
+        busy = len(self._taken) + self._helper.count
+        return busy < self._options.width and not self._draining.is_set()
+
     async def _start(self, job: Job) -> None:
         try:
             await asyncio.to_thread(self._queue.workflows.start, job.run, self.id)
-        except Exception as error:  # noqa: BLE001 - of whatever kind: another worker may have it
-            await self._give_back(job, f"DBOS did not start it: {error}", died=True)
+        except StoreError as error:
+            died = not isinstance(error, StoreAway)
+            await self._give_back(job, f"DBOS did not start it: {error}", died=died)
 
     async def _drop_unstarted(self) -> None:
         for each in list(self._taken.values()):
@@ -196,6 +209,7 @@ class Worker:
 
     async def _reap(self) -> None:
         """Take back, again and again, the runs of workers that died."""
+        forget_at = time.monotonic()
         while True:
             try:
                 reaped = await asyncio.to_thread(self._queue.reap)
@@ -203,16 +217,19 @@ class Worker:
                     self._say(f"run {run} lost its worker, and is queued again")
                 for run in reaped.stuck:
                     self._say(f"run {run} is stuck: its workers died too often")
-                for worker in await asyncio.to_thread(self._state.workers.forget_dead):
-                    await asyncio.to_thread(self._queue.workflows.forget_worker, worker)
+                if time.monotonic() >= forget_at:
+                    forget_at = time.monotonic() + _FORGET
+                    for worker in await asyncio.to_thread(self._state.workers.forget_dead):
+                        await asyncio.to_thread(self._queue.workflows.forget_worker, worker)
             except StoreError as error:
                 _log.warning("dead workers cannot be looked for: %s", error)
-            await asyncio.sleep(min(1, self._options.fleet.lease / 5))
+            await asyncio.sleep(self._options.fleet.lease / 5)
 
     async def _finish_runs(self) -> None:
         """Wait for the runs at hand, for as long as may be; then stop them and give them back."""
         await self._wait_idle(self._options.drain)
-        while self._taken:
+        self._helper.give_back()
+        while self._taken or self._helper.count:
             for each in list(self._taken.values()):
                 if each.task is None:
                     await self._give_back(each.job)
@@ -222,12 +239,15 @@ class Worker:
 
     async def _wait_idle(self, seconds: float) -> None:
         self._idle.clear()
-        if self._taken:
+        if self._taken or self._helper.count:
             await _wait(self._idle, seconds)
 
     def _drop(self, run: str) -> None:
         self._taken.pop(run, None)
-        if not self._taken:
+        self._note_idle()
+
+    def _note_idle(self) -> None:
+        if not self._taken and not self._helper.count:
             self._idle.set()
 
     async def _drive(self, run: str) -> str:
@@ -242,8 +262,8 @@ class Worker:
         watcher = _StopWatcher(self._say)
         self._say(f"run {job.run} begins")
         try:
-            run = await self._resume(job, watcher)
-        except AlreadyRunning as error:
+            run = await self._resume_patiently(job, watcher)
+        except (AlreadyRunning, StoreAway) as error:
             return await self._give_back(job, str(error), delay=self._options.fleet.lease / 3)
         except RunTaken:
             self._drop(job.run)
@@ -256,22 +276,28 @@ class Worker:
             return await self._give_back(job, str(error), died=True)
         return await self._settle(job, run, watcher.reason)
 
+    async def _resume_patiently(self, job: Job, watcher: _StopWatcher) -> Run:
+        """Drive the run, again when a store that was away for longer than the run waits is back:
+        what agents answered meanwhile is on this machine, and would be paid for again on another.
+        """
+        until = 0.0
+        while True:
+            began = time.monotonic()
+            try:
+                return await self._resume(job, watcher)
+            except StoreAway as error:
+                now = time.monotonic()
+                until = now + _KEEP if not until or now > began + _LONG else until
+                self._say(f"run {job.run} waits: {error}")
+                await _wait(self._draining, _RETRY)
+                if now > until or self._draining.is_set():
+                    raise
+
     async def _resume(self, job: Job, watcher: _StopWatcher) -> Run:
         started = read_start(self._state.store, job.run)
         if started is None:
             raise UsageError(f"run {job.run} has no first event", hint="punchlist audit")
-        change = started.change
-        async with self._mirrors.open_mirror(job.source, (change.base, change.head)) as folder:
-            checkout = await Checkout.find(folder)
-            session = WorkerSession(
-                self._home,
-                checkout,
-                RepositoryKey(started.repository, started.identity),
-                shared=self._state,
-                artifacts=self._artifacts,
-            )
-            session.source = job.source
-            session.flags = dict(self._options.flags)
+        async with self._at.open_session(job.source, started) as session:
             return await resume_run(session, job.run, watcher)
 
     async def _settle(self, job: Job, run: Run, reason: str) -> str:
@@ -281,7 +307,7 @@ class Worker:
         if run.ended or run.waits:
             state = JobState.ENDED if run.ended else JobState.WAITING
         note = "" if run.ended else reason
-        await asyncio.to_thread(self._queue.finish, job.run, self.id, state, note)
+        await _insist(lambda: self._queue.finish(job.run, self.id, state, note))
         self._drop(job.run)
         self._say(f"run {job.run} {state.value}{f': {run.ended}' if run.ended else ''}")
         return state.value
@@ -289,10 +315,8 @@ class Worker:
     async def _give_back(
         self, job: Job, note: str = "", *, died: bool = False, delay: float = 0
     ) -> str:
-        wait = delay or (min(_LONGEST, 2.0**job.deaths) if died else 0)
-        await asyncio.to_thread(
-            lambda: self._queue.give_back(job.run, self.id, note, died=died, delay=wait)
-        )
+        give_back = self._queue.give_back
+        await _insist(lambda: give_back(job.run, self.id, note, died=died, delay=delay))
         self._drop(job.run)
         self._say(f"run {job.run} was given back{f': {note}' if note else ''}")
         return "given back"
@@ -311,6 +335,20 @@ def own_home(home: Path) -> Iterator[Path]:
             yield folder
         return
     raise UsageError(f"{home}: {_SLOTS} workers run here already", hint="set PUNCHLIST_HOME")
+
+
+async def _insist(work: Callable[[], object]) -> None:
+    """Do it in a thread, again until the database is there: else the run would stay with a worker
+    that does not drive it.
+    """
+    while True:
+        try:
+            await asyncio.to_thread(work)
+        except StoreAway as error:
+            _log.warning("the queue cannot be told: %s", error)
+            await asyncio.sleep(_RETRY)
+        else:
+            return
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

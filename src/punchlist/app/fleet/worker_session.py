@@ -1,9 +1,16 @@
 """A session in a worker's own clone."""
 
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+from msgspec import Struct
+
+from punchlist.adapters.fleet.mirrors import Mirrors
 from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.postgres.state import PostgresState
 from punchlist.app.session import Session
+from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.state import SharedState
@@ -36,3 +43,31 @@ class WorkerSession(Session):
 
     def close(self) -> None:
         """Leave the state open: all runs of the worker share it."""
+
+
+class Workplace(Struct, frozen=True, kw_only=True):
+    """What a worker works with; `home` is its own."""
+
+    worker: str
+    state: PostgresState
+    artifacts: ArtifactStore
+    home: Path
+    mirrors: Mirrors
+    flags: Mapping[str, str] = {}
+
+    @asynccontextmanager
+    async def open_session(self, source: str, started: Started) -> AsyncIterator[WorkerSession]:
+        """Lend a session in a clone of the source that has the commits of the run."""
+        change = started.change
+        async with self.mirrors.open_mirror(source, (change.base, change.head)) as folder:
+            session = WorkerSession(
+                self.home,
+                await Checkout.find(folder),
+                RepositoryKey(started.repository, started.identity),
+                shared=self.state,
+                artifacts=self.artifacts,
+            )
+            session.source = source
+            session.worker = self.worker
+            session.flags = dict(self.flags)
+            yield session

@@ -1,13 +1,12 @@
 """Answer a pull request: decide which run it needs, and make it show what came of it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.git.checkout import Checkout
-from punchlist.adapters.git.pull_commits import (
+from punchlist.adapters.forges.pull_commits import (
     FixFinder,
     fetch_pull,
     push_fixes,
@@ -16,6 +15,7 @@ from punchlist.adapters.git.pull_commits import (
 )
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.after.dismissals import load_dismissals
+from punchlist.app.drive.budget import NO_AGENTS
 from punchlist.app.pulls.connect import find_number, open_forge, parse_pull_name
 from punchlist.app.pulls.findings import gather_entries, list_ids, write_findings
 from punchlist.app.pulls.history import (
@@ -27,13 +27,16 @@ from punchlist.app.pulls.history import (
 )
 from punchlist.app.pulls.orders import (
     JudgedOrder,
-    carry_dismissals,
     dismiss_found,
+    find_carried,
     find_dismissed,
+    find_ordered,
     judge_orders,
     record_orders,
     select_orders,
+    show_dismissed,
 )
+from punchlist.app.pulls.push import ChosenFixes, choose_fixes
 from punchlist.app.session import Session
 from punchlist.app.start.request import Request
 from punchlist.errors import UsageError
@@ -43,7 +46,14 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.forge.forge import Forge, ShownBoard
 from punchlist.settings import PullSettings
-from punchlist.views.pulls.board import Picture, Settled, find_origin, make_board, make_failed_check
+from punchlist.views.pulls.board import (
+    Picture,
+    Settled,
+    find_closed,
+    find_origin,
+    make_board,
+    make_failed_check,
+)
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.diff_table import parse_table
 from punchlist.views.pulls.difference import plan_updates
@@ -102,16 +112,15 @@ class PullAnswer:
         """Read the pull request and fetch its commits. From now on the session is about its head,
         not about what is checked out.
         """
-        repository, number = parse_pull_name(name)
+        named = parse_pull_name(name)
         checkout = session.required_checkout
-        forge = open_forge(session.settings().settings, checkout.user_git, repository)
-        if number is None:
-            number = await find_number(session, forge)
+        forge = await open_forge(session.settings().settings, checkout.user_git, named)
+        number = named.number or await find_number(session, forge)
         pull = await forge.change(number)
         if not pull.open:
             raise UsageError(f"{pull.url} is closed", hint="reopen it, or name another one")
         await fetch_pull(checkout.user_git, pull)
-        session.checkout = _move_head(checkout, pull.head)
+        session.checkout = checkout.move_head(pull.head)
         return cls(session, forge, pull, await forge.heard(pull), dry=dry)
 
     async def plan(self, request: Request) -> PullPlan:
@@ -120,11 +129,10 @@ class PullAnswer:
         """
         session, pull = self._session, self.pull
         history = load_history(session, pull.url)
-        keys = follow_keys(history.runs)
-        if history.last is not None and not self._dry:
-            self._dismiss(history.last, keys[history.last.id])
-            history = load_history(session, pull.url)
         workshop = await session.workshop()
+        if history.last is not None and not self._dry:
+            await self._dismiss(history, workshop)
+            history = load_history(session, pull.url)
         entries = gather_entries(self._conversation, await self._find_settled(history, workshop))
         last = history.last
         again = request.force or bool(self._select(OrderVerb.AGAIN, OrderVerb.FIX))
@@ -158,15 +166,16 @@ class PullAnswer:
             await self._conclude(_MOVED)
             return self._result(run, notes=(_MOVED,))
         history = load_history(self._session, self.pull.url)
-        keys = follow_keys(history.runs)
         if not self._dry:
-            carry_dismissals(self._session, run, keys[run.id], history)
-            self._dismiss(self._session.load(run.id), keys[run.id])
+            known = load_dismissals(self._session.store, self._session.key)
+            dismiss_found(self._session, find_carried(run, history, known))
+            history = load_history(self._session, self.pull.url)
+            await self._dismiss(history, await self._session.workshop(fresh=False))
             history = load_history(self._session, self.pull.url)
         run = self._session.load(run.id)
-        pushed, notes = await self._push(run, wanted=push)
-        picture = await self._picture(run, history, notes)
-        return await self._post(picture, pushed)
+        pushed = await self._push(run, history, wanted=push)
+        picture = await self._picture(run, history, pushed)
+        return await self._post(picture, pushed.tip)
 
     def last_run(self) -> Run:
         """Return the newest run about the pull request."""
@@ -180,23 +189,22 @@ class PullAnswer:
         if not self._dry:
             await self._forge.conclude(self.pull, make_failed_check(self.pull.head, why))
 
-    def _dismiss(self, run: Run, keys: dict[int, str]) -> None:
+    async def _dismiss(self, history: PullHistory, workshop: Workshop) -> None:
+        landed = history.last is not None and await self._is_landed(history.last, workshop)
         orders = self._select(OrderVerb.DISMISS)
-        found = list(find_dismissed(self._conversation, run, keys, orders))
-        dismiss_found(self._session, run.id, found)
+        found = find_dismissed(self._conversation, history, orders, landed=landed)
+        dismiss_found(self._session, found)
+
+    async def _is_landed(self, run: Run, workshop: Workshop) -> bool:
+        tip = run.landing.published
+        return bool(tip) and await workshop.git.is_ancestor(tip, self.pull.head)
 
     def _select(self, *verbs: OrderVerb) -> tuple[Order, ...]:
         return select_orders(self._judged, *verbs)
 
     async def _is_current(self, run: Run, workshop: Workshop) -> bool:
-        """Return whether the run is about the present commits, or its fixes are the head, and fixes
-        nothing that was dismissed since: its branch would bring that along.
-        """
+        """Return whether the run is about the present commits, or its fixes are the head."""
         pull, change = self.pull, run.started.change
-        known = load_dismissals(self._session.store, self._session.key)
-        fixed = {item.fingerprint for item in run.find_items(Status.FIXED)}
-        if pull.head == change.head and not fixed.isdisjoint(known):
-            return False
         shared = await workshop.git.find_line("merge-base", pull.base, pull.head)
         landed = run.landing.published
         return shared == change.base and pull.head in (change.head, landed)
@@ -206,50 +214,64 @@ class PullAnswer:
         fresh = {each.order.id: each.event for each in self._judged}
         return await find_settled(replace(history, orders={**history.orders, **fresh}), finder)
 
-    async def _push(self, run: Run, *, wanted: bool) -> tuple[str, tuple[str, ...]]:
-        """Push the run's branch if a person asks for it; return the commit, and what to say."""
-        tip = run.landing.published
-        if not (wanted or self._select(OrderVerb.APPLY)) or not tip or tip == self.pull.head:
-            return "", ()
-        if self.pull.fork:
-            return "", (_FORK,)
-        if self._dry:
-            return "", (f"{tip[:10]} would be pushed to {self.pull.head_name}",)
+    async def _push(self, run: Run, history: PullHistory, *, wanted: bool) -> ChosenFixes:
+        """Push proven fixes if a person asks for them; return what was pushed, and what to say."""
+        orders = self._select(OrderVerb.APPLY)
+        tip, workshop = run.landing.published, await self._session.workshop(fresh=False)
+        if not (wanted or orders) or not tip or await self._is_landed(run, workshop):
+            return ChosenFixes()
+        if self.pull.fork and not self.pull.push_to:
+            return ChosenFixes(notes=(_FORK,))
+        every = wanted or any(not order.thread for order in orders)
+        asked = None if every else find_ordered(self._conversation, history, orders)
+        known = load_dismissals(self._session.store, self._session.key)
+        name = f"refs/punchlist/pull/{self.pull.number}/fixes"
+        shown = show_dismissed(run, known, landed=False)
+        chosen = await choose_fixes(shown, workshop, asked, name)
+        if self._dry or not chosen.tip:
+            would = f"{chosen.tip[:10]} would be pushed to {self.pull.head_name}"
+            return ChosenFixes(notes=(*chosen.notes, *([would] if chosen.tip else [])))
         git = self._session.required_checkout.user_git
-        if why := await push_fixes(git, self.pull, tip):
-            return "", (f"the fixes could not be pushed: {why}",)
-        self.pull = replace(self.pull, head=tip)
-        return tip, ()
+        if why := await push_fixes(git, self.pull, chosen.tip):
+            return ChosenFixes(notes=(*chosen.notes, f"the fixes could not be pushed: {why}"))
+        self.pull = replace(self.pull, head=chosen.tip)
+        return chosen
 
-    async def _picture(self, run: Run, history: PullHistory, notes: Sequence[str]) -> Picture:
+    async def _picture(self, run: Run, history: PullHistory, pushed: ChosenFixes) -> Picture:
         workshop, pull = await self._session.workshop(fresh=False), self.pull
         keys = follow_keys(history.runs)
         earlier = [each for each in history.runs if each.id != run.id]
-        tip = run.landing.published
-        landed = bool(tip) and await workshop.git.is_ancestor(tip, pull.head)
+        landed = await self._is_landed(run, workshop)
+        known = load_dismissals(self._session.store, self._session.key)
         settled = await self._find_settled(replace(history, runs=tuple(earlier)), workshop)
         return Picture(
             pull=pull,
-            run=run,
+            run=_name_pushed(show_dismissed(run, known, landed=landed), pushed.items),
             table=parse_table(await read_pull_diff(workshop, pull.base, pull.head)),
             conversation=self._conversation,
             landed=landed,
+            applied=frozenset(pushed.items),
             suggestions={} if landed else await self._make_suggestions(run, workshop),
             keys=keys[run.id],
             settled=settled,
-            gone=find_gone(earlier, keys, run),
+            gone=find_gone(earlier, run),
+            closed=history.closed,
             explain=select_orders(self._judged, OrderVerb.EXPLAIN),
             resolve=self._settings.resolve,
-            limit=self._settings.comments,
-            notes=tuple(notes),
+            # Lines of the head are other ones now: the next run begins new threads.
+            limit=0 if pushed.items else self._settings.comments,
+            notes=(*pushed.notes, *_list_limits(run)),
         )
 
     async def _make_suggestions(self, run: Run, workshop: Workshop) -> dict[int, Suggestion]:
         fixed = run.find_items(Status.FIXED)
         files = await read_fixes(workshop, (item.made_in for item in fixed), self.pull.head)
         made = {commit: make_suggestion(file) for commit, file in files.items()}
+        takes = self.pull.markup.takes_suggestion
         return {
-            item.number: found for item in fixed if (found := made.get(item.made_in)) is not None
+            item.number: found
+            for item in fixed
+            if (found := made.get(item.made_in)) is not None and takes(found.text)
         }
 
     async def _post(self, picture: Picture, pushed: str) -> PullResult:
@@ -267,15 +289,17 @@ class PullAnswer:
             board = make_board(replace(picture, unplaced=shown.unplaced, conversation=heard))
             more = await self._forge.show(picture.pull, board)
             shown = replace(shown, updates=(*shown.updates, *more.updates))
-        self._record(picture.run, shown)
+            picture = replace(picture, conversation=heard)
+        closed = find_closed(board, picture.conversation, shown.updates)
+        self._record(picture, shown, closed)
         notes = (*picture.notes, *shown.notes)
         return replace(self._result(picture.run, shown=shown, notes=notes), pushed=pushed)
 
-    def _record(self, run: Run, shown: ShownBoard) -> None:
+    def _record(self, picture: Picture, shown: ShownBoard, closed: frozenset[str]) -> None:
         """Write orders and updates to the ledger. That comes last: what was posted and not
         recorded is found on the pull request again.
         """
-        session = self._session
+        session, run = self._session, picture.run
         record_orders(session, run.id, self._judged)
         if shown.updates:
             event = Shown(
@@ -283,6 +307,8 @@ class PullAnswer:
                 head=self.pull.head,
                 updates=len(shown.updates),
                 notes=shown.notes,
+                closed=tuple(sorted(closed)),
+                applied={n: run.items[n].commit for n in sorted(picture.applied)},
             )
             with session.state.leases.acquire(run.id):
                 key = f"shown {session.load(run.id).seq}"
@@ -302,14 +328,13 @@ class PullAnswer:
         )
 
 
-def _move_head(checkout: Checkout, head: str) -> Checkout:
-    """Return the checkout as if this commit were checked out."""
-    return Checkout(
-        root=checkout.root,
-        start=checkout.start,
-        git_dir=checkout.git_dir,
-        own_dir=checkout.own_dir,
-        shallow=checkout.shallow,
-        object_format=checkout.object_format,
-        head=head,
-    )
+def _list_limits(run: Run) -> list[str]:
+    """Return which budgets kept agents from being asked."""
+    notes = [each for each in run.started.change.notes if each.startswith(NO_AGENTS)]
+    return [*notes, *([f"Stopped: {run.halted}"] if run.halted else [])]
+
+
+def _name_pushed(run: Run, commits: Mapping[int, str]) -> Run:
+    """Return the run with the commits that were pushed in place of those on its branch."""
+    named = {n: replace(run.items[n], commit=commit) for n, commit in commits.items()}
+    return replace(run, items={**run.items, **named})

@@ -50,7 +50,7 @@ def read_thread(thread: Thread) -> Entry | None:
     is answered below its first comment belongs to its description.
     """
     first = thread.comments[0]
-    if first.own or read_mark(first.body) is not None:
+    if first.own or read_mark(first.body) is not None or parse_order(first) is not None:
         return None
     said = parse_comment(first.body)
     if not said:

@@ -1,14 +1,16 @@
 """What earlier runs know of a pull request: its items, its orders, what is settled."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from punchlist.adapters.git.pull_commits import FixFinder
+from punchlist.adapters.forges.pull_commits import FixFinder
 from punchlist.app.session import Session
 from punchlist.model.dedup.identity import match_findings
+from punchlist.model.finding.finding import Finding
 from punchlist.model.item.item import Fact, Item, Status
-from punchlist.model.ledger.events import Ordered, Started
+from punchlist.model.ledger.events import Ordered, Shown, Started
 from punchlist.model.ledger.run import Run
 from punchlist.views.item_words import format_proofs
 from punchlist.views.pulls.board import Settled, find_origin, is_proven
@@ -21,6 +23,11 @@ class PullHistory(Struct, frozen=True, kw_only=True):
     runs: tuple[Run, ...] = ()
     orders: Mapping[str, Ordered] = {}
     """By comment."""
+    closed: frozenset[str] = frozenset()
+    """Threads that were resolved when the pull request was last answered."""
+
+    applied: Mapping[str, Mapping[int, str]] = {}
+    """By run and item: the commit with its fix, if that was pushed without the others."""
 
     @property
     def last(self) -> Run | None:
@@ -40,26 +47,93 @@ def load_history(session: Session, url: str) -> PullHistory:
         for entry in store.read_kind("ordered", repository.path, repository.identity)
         if isinstance(entry.event, Ordered) and entry.run in ours
     }
-    return PullHistory(runs=tuple(session.load(name) for name in names), orders=orders)
+    shown = [
+        (entry.run, entry.event)
+        for entry in store.read_kind("shown", repository.path, repository.identity)
+        if isinstance(entry.event, Shown) and entry.run in ours
+    ]
+    return PullHistory(
+        runs=tuple(session.load(name) for name in names),
+        orders=orders,
+        closed=frozenset(shown[-1][1].closed) if shown else frozenset(),
+        applied={run: event.applied for run, event in shown if event.applied},
+    )
 
 
 def follow_keys(runs: Sequence[Run]) -> dict[str, dict[int, str]]:
     """Return by run and item the key of its thread: the fingerprint that the item had when it was
     first seen on the pull request, also after the code round it has changed.
     """
-    found: dict[str, dict[int, str]] = {}
-    before: dict[str, tuple[str, Item]] = {}
+    known = _KnownItems()
+    return {run.id: known.name_items(list(run.items.values())) for run in runs}
+
+
+def follow_names(runs: Sequence[Run]) -> dict[str, dict[int, frozenset[str]]]:
+    """Return by run and item its key, and the keys of items that were seen apart from it before and
+    are the same: what is said in one's thread is said of both.
+    """
+    known, found = _KnownItems(), {}
     for run in runs:
-        now = {item.number: item for item in run.items.values()}
-        keys = {n: before[i.fingerprint][0] for n, i in now.items() if i.fingerprint in before}
-        taken = set(keys.values())
-        old = [pair for pair in before.values() if pair[0] not in taken]
-        new = [item for number, item in now.items() if number not in keys]
-        pairs = match_findings([item.lead for _, item in old], [item.lead for item in new])
-        keys |= {new[at].number: old[index][0] for at, index in pairs.items()}
-        found[run.id] = {n: keys.get(n, item.fingerprint) for n, item in now.items()}
-        before |= {item.fingerprint: (found[run.id][n], item) for n, item in now.items()}
+        items = list(run.items.values())
+        keys = known.name_items(items)
+        more = known.find_others(items, keys)
+        found[run.id] = {number: frozenset({key, *more[number]}) for number, key in keys.items()}
     return found
+
+
+class _KnownItems:
+    """The keys so far: by fingerprint, by thread of others, by what each source said last."""
+
+    def __init__(self) -> None:
+        self._by_fingerprint: dict[str, str] = {}
+        self._by_origin: dict[str, str] = {}
+        self._findings: dict[str, dict[str, Finding]] = {}
+
+    def name_items(self, items: Sequence[Item]) -> dict[int, str]:
+        """Return the key of each item, by number; each key is given once."""
+        keys: dict[int, str] = {}
+        for item in items:
+            self._take(keys, item, self._by_fingerprint.get(item.fingerprint))
+        for item in items:
+            for origin in map(find_origin, item.findings):
+                self._take(keys, item, self._by_origin.get(origin))
+        for item, key in self._match([item for item in items if item.number not in keys], keys):
+            self._take(keys, item, key)
+        for item in items:
+            self._take(keys, item, item.fingerprint)
+        for item in items:
+            self._learn(item, keys.setdefault(item.number, item.fingerprint))
+        return keys
+
+    def find_others(self, items: Sequence[Item], keys: Mapping[int, str]) -> dict[int, set[str]]:
+        """Return by item the keys that no item has now, and that fit it as well."""
+        found: dict[int, set[str]] = {item.number: set() for item in items}
+        for item, key in self._match(items, keys):
+            found[item.number].add(key)
+        return found
+
+    def _take(self, keys: dict[int, str], item: Item, key: str | None) -> None:
+        if key and item.number not in keys and key not in keys.values():
+            keys[item.number] = key
+
+    def _match(self, items: Sequence[Item], keys: Mapping[int, str]) -> Iterator[tuple[Item, str]]:
+        """Yield pairs of which a source said the same, at another place or in other words."""
+        taken = set(keys.values())
+        old = [
+            (key, finding)
+            for key, said in self._findings.items()
+            if key not in taken
+            for finding in said.values()
+        ]
+        new = [(item, finding) for item in items for finding in item.findings]
+        pairs = match_findings([each for _, each in old], [each for _, each in new])
+        for at, index in pairs.items():
+            yield new[at][0], old[index][0]
+
+    def _learn(self, item: Item, key: str) -> None:
+        self._by_fingerprint[item.fingerprint] = key
+        self._by_origin |= {origin: key for origin in map(find_origin, item.findings) if origin}
+        self._findings.setdefault(key, {}).update({each.source: each for each in item.findings})
 
 
 async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Settled]:
@@ -68,7 +142,9 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     """
     found: dict[str, Settled] = {}
     for run in history.runs:
-        for item in run.items.values():
+        pushed = history.applied.get(run.id, {})
+        for known in run.items.values():
+            item = replace(known, commit=pushed.get(known.number, known.commit))
             labels = set(filter(None, map(find_origin, item.findings)))
             if labels and (settled := await _settle_item(item, finder)):
                 found |= dict.fromkeys(labels, settled)
@@ -88,13 +164,13 @@ async def _settle_item(item: Item, finder: FixFinder) -> Settled | None:
     return None
 
 
-def find_gone(
-    runs: Sequence[Run], keys: Mapping[str, Mapping[int, str]], run: Run
-) -> dict[str, str]:
+def find_gone(runs: Sequence[Run], run: Run) -> dict[str, str]:
     """Return by key the items of earlier runs that only analyzers reported, and that all of these
     looked for again in this run and no longer report.
     """
-    now = set(keys[run.id].values())
+    keys = follow_keys([*runs, run])
+    names = follow_names([*runs, run])[run.id]
+    now = frozenset[str]().union(*names.values())
     reviews = run.reviewing.reviews
     found: dict[str, str] = {}
     for earlier in runs:

@@ -1,14 +1,16 @@
 """Obey what people with write permission say on a pull request, and record every order."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.app.after.dismissals import load_dismissals, make_dismissal, rewrite_reports
-from punchlist.app.pulls.history import PullHistory, follow_keys
+from punchlist.app.pulls.history import PullHistory, follow_names
 from punchlist.app.session import Session
-from punchlist.model.item.item import Item, Status
+from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.ledger.earlier_runs import Dismissal
 from punchlist.model.ledger.events import Ordered
 from punchlist.model.ledger.fold import fold
@@ -19,6 +21,14 @@ from punchlist.views.pulls.marks import MarkKind, read_mark
 from punchlist.views.pulls.orders import Order, OrderVerb, find_orders, refuse_order
 
 _RESOLVED = "resolved its thread on the pull request"
+
+
+class FoundDismissal(NamedTuple):
+    """An item of a run, and who dismisses it."""
+
+    run: str
+    item: Item
+    said: Dismissal
 
 
 class JudgedOrder(Struct, frozen=True):
@@ -54,30 +64,57 @@ def select_orders(judged: Sequence[JudgedOrder], *verbs: OrderVerb) -> tuple[Ord
 
 
 def find_dismissed(
-    conversation: Conversation, run: Run, keys: Mapping[int, str], orders: Sequence[Order]
-) -> Iterator[tuple[Item, Dismissal]]:
-    """Yield the items of a run that people dismissed: by an order, or because a person with write
-    permission resolved the thread.
+    conversation: Conversation, history: PullHistory, orders: Sequence[Order], *, landed: bool
+) -> Iterator[FoundDismissal]:
+    """Yield the items that people dismissed: by an order, in the newest run that knows them, or
+    because a person with write permission resolved the thread. `landed`: the head has the last
+    run's fixes, so that resolving the thread of a fixed item only agrees.
     """
+    names = follow_names(history.runs)
     threads = {thread.id: thread for thread in conversation.threads}
     for order in orders:
         if thread := threads.get(order.thread):
-            for item in _items_of(thread, run, keys):
-                yield item, Dismissal(order.by, order.words, "")
-    for thread in conversation.threads:
+            for run, item in _find_newest(thread, history, names):
+                yield FoundDismissal(run.id, item, Dismissal(order.by, order.words, ""))
+    last = history.last
+    for thread in conversation.threads if last else ():
         by = thread.resolved_by
         person = by in conversation.writers and by != conversation.viewer
-        if thread.resolved and person and _is_answered(thread):
-            for item in _items_of(thread, run, keys):
-                if item.status is not Status.DISMISSED:
-                    yield item, Dismissal(by, _RESOLVED, "")
+        if last and thread.resolved and person and _is_answered(thread):
+            for item in _items_of(thread, last, names[last.id]):
+                agreed = landed and item.status is Status.FIXED
+                if item.status is not Status.DISMISSED and not agreed:
+                    yield FoundDismissal(last.id, item, Dismissal(by, _RESOLVED, ""))
 
 
-def _items_of(thread: Thread, run: Run, keys: Mapping[int, str]) -> list[Item]:
+def find_ordered(
+    conversation: Conversation, history: PullHistory, orders: Sequence[Order]
+) -> frozenset[int]:
+    """Return the items of the last run that orders in threads are about."""
+    threads = {thread.id: thread for thread in conversation.threads}
+    names, last = follow_names(history.runs), history.last
+    named = [threads[order.thread] for order in orders if order.thread in threads]
+    found = [_items_of(each, last, names[last.id]) for each in named] if last else []
+    return frozenset(item.number for items in found for item in items)
+
+
+def _find_newest(
+    thread: Thread, history: PullHistory, names: Mapping[str, Mapping[int, frozenset[str]]]
+) -> list[tuple[Run, Item]]:
+    """Return the items of a thread, of the newest run that has any: one that no longer sees them
+    does not know what is said of them.
+    """
+    for run in reversed(history.runs):
+        if items := _items_of(thread, run, names[run.id]):
+            return [(run, item) for item in items]
+    return []
+
+
+def _items_of(thread: Thread, run: Run, names: Mapping[int, frozenset[str]]) -> list[Item]:
     mark = read_mark(thread.comments[0].body) if thread.begun_by_us else None
     if mark is None:
         return [run.items[number] for number in find_items(run, thread.id)]
-    return [item for item in run.items.values() if keys.get(item.number) == mark.key]
+    return [item for item in run.items.values() if mark.key in names[item.number]]
 
 
 def _is_answered(thread: Thread) -> bool:
@@ -86,45 +123,59 @@ def _is_answered(thread: Thread) -> bool:
     return any(mark and mark.kind in (MarkKind.ITEM, MarkKind.REPLY) for mark in marks)
 
 
-def dismiss_found(session: Session, run_id: str, found: Sequence[tuple[Item, Dismissal]]) -> None:
-    """Record dismissals in a run, for it and later ones; what is recorded already is left out."""
-    known = load_dismissals(session.store, session.key)
-    fresh = [
-        (item, said)
-        for item, said in found
-        if (old := known.get(item.fingerprint)) is None or (old.by, old.why) != (said.by, said.why)
-    ]
-    if not fresh:
-        return
-    with session.state.leases.acquire(run_id):
-        run = session.load(run_id)
-        for item, said in fresh:
-            event = make_dismissal(run, [item], said)
-            key = f"dismissal {run.seq}"
-            run = fold(run, session.store.append(run.id, "people", key, event, time.time()))
-        rewrite_reports(session, run)
-
-
-def carry_dismissals(
-    session: Session, run: Run, keys: Mapping[int, str], history: PullHistory
-) -> None:
-    """Dismiss items that were dismissed when the code round them was another: they have the same
-    thread.
+def dismiss_found(session: Session, found: Iterable[FoundDismissal]) -> None:
+    """Record dismissals in their runs, for these and later ones; what is recorded already is left
+    out.
     """
     known = load_dismissals(session.store, session.key)
-    all_keys = follow_keys(history.runs)
+    fresh: dict[str, list[FoundDismissal]] = {}
+    for each in found:
+        old = known.get(each.item.fingerprint)
+        if old is None or (old.by, old.why) != (each.said.by, each.said.why):
+            fresh.setdefault(each.run, []).append(each)
+    for run_id, said in fresh.items():
+        with session.state.leases.acquire(run_id):
+            run = session.load(run_id)
+            for each in said:
+                event = make_dismissal(run, [each.item], each.said)
+                key = f"dismissal {run.seq}"
+                run = fold(run, session.store.append(run.id, "people", key, event, time.time()))
+            rewrite_reports(session, run)
+
+
+def find_carried(
+    run: Run, history: PullHistory, known: Mapping[str, Dismissal]
+) -> Iterator[FoundDismissal]:
+    """Yield items that were dismissed when the code round them was another: they have the same
+    thread. `known`: by fingerprint.
+    """
+    names = follow_names(history.runs)
     dismissed = {
-        all_keys[earlier.id][item.number]: known[item.fingerprint]
+        name: known[item.fingerprint]
         for earlier in history.runs
         for item in earlier.items.values()
         if item.fingerprint in known
+        for name in names[earlier.id][item.number]
     }
-    found = [
-        (item, dismissed[key])
-        for item in run.items.values()
-        if (key := keys[item.number]) in dismissed and item.fingerprint not in known
-    ]
-    dismiss_found(session, run.id, found)
+    for item in run.items.values():
+        mine = sorted(names[run.id][item.number] & dismissed.keys())
+        if mine and item.fingerprint not in known:
+            yield FoundDismissal(run.id, item, dismissed[mine[0]])
+
+
+def show_dismissed(run: Run, known: Mapping[str, Dismissal], *, landed: bool) -> Run:
+    """Return the run with what is dismissed since its end shown as that, also if it has a fix;
+    one that the head has (`landed`) is fixed.
+    """
+    items = dict(run.items)
+    for number, item in items.items():
+        said = known.get(item.fingerprint)
+        done = item.status is Status.DISMISSED or (landed and item.status is Status.FIXED)
+        if said is not None and not done:
+            attempt = Attempt(run.position.round, Fact.DISMISSED, said.by, said.why)
+            attempts = (*item.attempts, attempt)
+            items[number] = replace(item, status=Status.DISMISSED, attempts=attempts)
+    return replace(run, items=items)
 
 
 def record_orders(session: Session, run_id: str, judged: Sequence[JudgedOrder]) -> None:

@@ -57,11 +57,13 @@ class RunAgents:
         cast: Mapping[str, tuple[str, ...]],
         settings: Settings,
         files: RunFiles,
-        earlier: Usage | None = None,
+        spending: Spending | None = None,
         *,
         own: Mapping[str, Agent] | None = None,
     ) -> None:
-        """`earlier` is what the run had used before; `own` are agents that need not be built."""
+        """`spending` counts what they spend, for a run with the limit of its settings; `own` are
+        agents that need not be built.
+        """
         folder, self._artifacts = files.folder, files.artifacts
         self._local = FolderArtifacts(folder)
         self._own = own or {}
@@ -77,8 +79,7 @@ class RunAgents:
             mail=self._mail,
         )
         self.notices = Notices()
-        limit = settings.limits.dollars
-        self.spending = Spending(folder / "spending", limit=limit, earlier=earlier)
+        self.spending = spending or Spending()
         self._players = {role: self._make_player(role, names) for role, names in cast.items()}
 
     def make_crew(self, hear: Hear, prompts: Mapping[str, str] | None = None) -> Crew:
@@ -123,6 +124,13 @@ class RunAgents:
             agents.append(self._own.get(name) or build_agent(setup))
         policy = AgentRetryPolicy(retries=settings.agents.retries)
         return Journal(RetryingAgent(agents, policy), self._artifacts, self._local)
+
+
+def open_spending(folder: Path, limit: float, earlier: Usage) -> Spending:
+    """Return what counts the money of a run whose own files are in the folder; `earlier` is what it
+    had used before.
+    """
+    return Spending(folder / "spending", limit=limit, earlier=earlier)
 
 
 def check_agents(cast: Mapping[str, tuple[str, ...]], settings: Settings, home: Path) -> None:

@@ -5,7 +5,12 @@ from msgspec.structs import replace
 
 from punchlist.adapters.agents.settings import AgentSettings, RoleSettings
 from punchlist.app.start.request import Request
-from punchlist.app.start.role_assignment import assign_roles, find_missing_fallbacks, step_roles
+from punchlist.app.start.role_assignment import (
+    assign_roles,
+    find_missing_fallbacks,
+    needs_agents,
+    step_roles,
+)
 from punchlist.ports.roles import REVIEWERS
 from punchlist.settings import LoadedSettings
 from punchlist.workflow.adjust import adjust_workflow, drop_steps
@@ -32,6 +37,8 @@ def choose_workflow(request: Request, loaded: LoadedSettings) -> ChosenWorkflow:
     """
     settings = loaded.settings
     workflow = load_workflow(request.workflow or settings.workflow)
+    if not request.ask_agents and needs_agents(workflow):
+        workflow = load_workflow("review")
     if not request.clarify:
         workflow = drop_steps(workflow, "clarify")
     rounds, threshold = request.rounds, request.threshold
@@ -41,7 +48,7 @@ def choose_workflow(request: Request, loaded: LoadedSettings) -> ChosenWorkflow:
     if threshold is None and scored and rounds != 0:
         threshold = settings.threshold
     workflow = adjust_workflow(workflow, rounds=rounds, threshold=threshold)
-    named = assign_roles(workflow, settings)
+    named = assign_roles(workflow, settings) if request.ask_agents else {}
     missing = find_missing_fallbacks(named, settings)
     left_out = frozenset(REVIEWERS if request.issue_ids else ())
     left_out |= frozenset(() if request.planner else ("planner",))

@@ -14,12 +14,13 @@ from punchlist.adapters.git.scope import join_few, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.agents.logins import add_logins
+from punchlist.app.drive.budget import NO_AGENTS, find_spent
 from punchlist.app.gate.shared_files import ReviewGate, load_gate
 from punchlist.app.sandboxes import check_sandbox_settings
 from punchlist.app.session import Session
 from punchlist.app.start.agents import check_agents
 from punchlist.app.start.allowance import Allowance, hash_checks, hash_settings, survey_code
-from punchlist.app.start.chosen_workflow import choose_workflow
+from punchlist.app.start.chosen_workflow import ChosenWorkflow, choose_workflow
 from punchlist.app.start.findings_files import move_issues
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.results import check_keep_settings
@@ -33,7 +34,8 @@ from punchlist.app.start.role_assignment import (
 )
 from punchlist.app.start.story import make_story
 from punchlist.app.start.tracker import check_tracker_settings
-from punchlist.errors import SettingsError, UsageError
+from punchlist.app.stores import check_spread_settings
+from punchlist.errors import BudgetSpent, SettingsError, UsageError
 from punchlist.model.checks.check import Check, FoundChecks
 from punchlist.model.checks.check_files import find_check_files
 from punchlist.model.checks.protected import Protected, matches_any, protect_files
@@ -48,6 +50,7 @@ _SETTINGS_CHECKS = (
     check_keep_settings,
     check_agent_settings,
     check_sandbox_settings,
+    check_spread_settings,
 )
 
 
@@ -63,7 +66,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     files = [await move(each) for each in request.findings]
     settings = loaded.settings
     check_settings(loaded)
-    how = choose_workflow(request, loaded)
+    how, spent = _choose_affordable(session, request, loaded)
     seeks = runs_checks(how.workflow) or bool(how.crew)
     told = replace(
         loaded, settings=replace(settings, detect_checks=settings.detect_checks and seeks)
@@ -73,7 +76,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     notes = [*scope.notes, *await _note_configuration(workshop, scope, settings.protected)]
     notes += found.left_out
     notes += [f"{REPOSITORY_FILE} was not used, except [review]: {_NOT_ALLOWED}"] if text else []
-    notes += (*gate.notes, *odd)
+    notes += (*gate.notes, *odd, *([f"{NO_AGENTS}{spent}"] if spent else []))
     notes += await _note_hooks(how.workflow, workshop)
     notes += await _note_check_files(checks, workshop, scope, settings.protected)
     agents = dict.fromkeys(name for players in how.crew.values() for name in players)
@@ -115,6 +118,21 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)
     return _require_reviewer(ready)
+
+
+def _choose_affordable(
+    session: Session, request: Request, loaded: LoadedSettings
+) -> tuple[ChosenWorkflow, str]:
+    """Return the workflow, without agents if a budget is spent, and why. Raise BudgetSpent if
+    agents alone could do it.
+    """
+    how = choose_workflow(request, loaded)
+    spent = find_spent(session, request.pull) if how.crew else ""
+    if not spent:
+        return how, ""
+    if request.issue_ids:
+        raise BudgetSpent(spent, hint="raise the limit, or wait for the next month (UTC)")
+    return choose_workflow(replace(request, ask_agents=False), loaded), spent
 
 
 def check_settings(loaded: LoadedSettings) -> None:

@@ -41,6 +41,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """Whether an agent may ask what is unclear, where the workflow has it."""
     planner: bool = True
     """Whether an agent plans the items, where the workflow has it."""
+    ask_agents: bool = True
+    """Whether agents are asked at all; if not, the analyzers alone review."""
     rounds: int | None = None
     """How many rounds the loop has at most; 0 fixes nothing, None leaves it to the workflow."""
     threshold: int | None = None

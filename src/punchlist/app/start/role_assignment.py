@@ -70,6 +70,11 @@ def _find_roles(workflow: Workflow) -> Iterator[tuple[str, bool]]:
     yield from needed.items()
 
 
+def needs_agents(workflow: Workflow) -> bool:
+    """Return whether the workflow cannot be run without agents."""
+    return any(needed for _, needed in _find_roles(workflow))
+
+
 def uses_analyzers(workflow: Workflow) -> bool:
     """Return whether any review step asks the analyzers."""
     return any(_options(do).analyzers for do in list_steps(workflow) if do.verb == "review")

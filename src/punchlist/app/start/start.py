@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import time
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.budget import require_budget
 from punchlist.app.drive.drive import drive_run, tell_in_loop
 from punchlist.app.drive.run_cache import read_start
+from punchlist.app.drive.tracing import require_telemetry
 from punchlist.app.session import Session
 from punchlist.app.start.agents import choose_prompts
 from punchlist.app.start.request import Prepared
@@ -23,16 +25,22 @@ from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.ports.artifacts import Artifacts
+from punchlist.ports.state import SharedState
 from punchlist.ports.store import Ledgers
+
+
+def make_run_id() -> str:
+    return f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
 
 
 async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
     """Start a run and drive it to its end, a question or a limit."""
     workshop, repository = await session.workshop(fresh=False), session.repository
     require_agents(ready)
+    require_telemetry(session.settings().settings.traces)
     if ready.crew:
         require_budget(session)
-    run_id = ready.run_id or choose_run_id(session.store)
+    run_id = ready.run_id or choose_run_id(session.state)
     request = ready.fingerprint(repository)
     with session.state.leases.acquire(run_id, request, force=ready.force) as lease:
         if read_start(session.store, run_id) is not None:
@@ -46,9 +54,9 @@ async def start_run(session: Session, ready: Prepared, watcher: Watcher) -> Run:
         return await drive_run(session, run, workshop, watcher, lease)
 
 
-def choose_run_id(store: Ledgers) -> str:
-    """Return an id that no run has yet."""
-    while read_start(store, run := make_run_id()) is not None:
+def choose_run_id(state: SharedState, make: Callable[[], str] = make_run_id) -> str:
+    """Return an id that no run has yet, and that no other machine has chosen for one."""
+    while read_start(state.store, run := make()) is not None or not state.claim_run(run):
         pass
     return run
 
@@ -79,10 +87,6 @@ async def make_started(session: Session, ready: Prepared, artifacts: Artifacts) 
         dismissed=load_dismissals(session.store, session.key) | ready.gate.dismissed,
         outside=ready.outside,
     )
-
-
-def make_run_id() -> str:
-    return f"{time.strftime('%y%m%d')}-{secrets.token_hex(3)}"
 
 
 def require_agents(ready: Prepared) -> None:

@@ -11,7 +11,7 @@ from punchlist.errors import SettingsError
 from punchlist.ports.tracker import Tracker
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, TrackSettings
 
-_WITH_THE_TOKEN = ("track.api", "track.token")
+_WITH_THE_TOKEN = ("track.api", "track.token", "track.forge")
 
 
 class TrackerPlace(NamedTuple):
@@ -46,12 +46,16 @@ def make_tracker(loaded: LoadedSettings, workshop: Workshop) -> Tracker:
 
 def trackers_of(track: TrackSettings, refs: Iterable[str], place: TrackerPlace) -> list[Tracker]:
     """Return the trackers that a dismissal must update: where a run with these settings files, and
-    the folders of issue files where earlier runs filed `refs`.
+    the folders of issue files where earlier runs filed `refs`. A forge is not asked about items
+    that were not filed there.
     """
-    folders = {Path(ref).parent for ref in refs if is_issue_file(ref)}
+    names = list(filter(None, refs))
+    folders = {Path(ref).parent for ref in names if is_issue_file(ref)}
     if track.to == "files":
         folders.discard(_issue_folder(track, place.state))
-    return [_TRACKERS[track.to](track, place), *map(FilesTracker, sorted(folders))]
+    elsewhere = any(not is_issue_file(ref) for ref in names)
+    main = [_TRACKERS[track.to](track, place)] if track.to == "files" or elsewhere else []
+    return [*main, *map(FilesTracker, sorted(folders))]
 
 
 def _issue_folder(track: TrackSettings, state: Path) -> Path:
@@ -63,22 +67,38 @@ def _make_files(track: TrackSettings, place: TrackerPlace) -> Tracker:
 
 
 def _make_github(track: TrackSettings, place: TrackerPlace) -> Tracker:
-    # The GitHub client loads slowly, so only runs that need it import it.
-    from punchlist.adapters.trackers.github.remote import make_token_reader
-    from punchlist.adapters.trackers.github.tracker import GithubTarget, GithubTracker
+    # The client loads slowly, so only runs that need it import it.
+    from punchlist.adapters.rest.style import GITHUB
+    from punchlist.adapters.trackers.github.issues import GithubIssues
+    from punchlist.adapters.trackers.issues.tracker import IssueTracker
+    from punchlist.app.places import make_place
 
-    return GithubTracker(
-        GithubTarget(
-            token=make_token_reader(track.token),
-            git=place.git,
-            repository=track.repository,
-            api=track.api,
-            labels=track.labels,
-        )
-    )
+    return IssueTracker(make_place(GITHUB, track, place.git), GithubIssues.open, track.labels)
+
+
+def _make_gitlab(track: TrackSettings, place: TrackerPlace) -> Tracker:
+    from punchlist.adapters.rest.style import GITLAB
+    from punchlist.adapters.trackers.gitlab.issues import GitlabIssues
+    from punchlist.adapters.trackers.issues.tracker import IssueTracker
+    from punchlist.app.places import make_place
+
+    return IssueTracker(make_place(GITLAB, track, place.git), GitlabIssues.open, track.labels)
+
+
+def _make_gitea(track: TrackSettings, place: TrackerPlace) -> Tracker:
+    from punchlist.adapters.rest.style import STYLES
+    from punchlist.adapters.trackers.gitea.issues import GiteaIssues
+    from punchlist.adapters.trackers.issues.tracker import IssueTracker
+    from punchlist.app.places import make_place
+
+    style = STYLES[track.to]
+    return IssueTracker(make_place(style, track, place.git), GiteaIssues.open, track.labels)
 
 
 _TRACKERS: dict[str, Callable[[TrackSettings, TrackerPlace], Tracker]] = {
     "files": _make_files,
     "github": _make_github,
+    "gitlab": _make_gitlab,
+    "gitea": _make_gitea,
+    "forgejo": _make_gitea,
 }

@@ -21,7 +21,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.reports import WRITTEN, WRITTEN_BY_REVIEW
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
-from punchlist.app.start.agents import Hear, RunAgents, RunFiles
+from punchlist.app.start.agents import Hear, RunAgents, RunFiles, open_spending
 from punchlist.app.start.results import make_results
 from punchlist.app.start.tracker import make_tracker
 from punchlist.errors import UsageError
@@ -44,6 +44,7 @@ from punchlist.settings import (
 from punchlist.views.run_state import is_review
 
 if TYPE_CHECKING:
+    from punchlist.adapters.agents.spending import Spending
     from punchlist.adapters.fleet.shared_repository import MeetingPlace
 
 T = TypeVar("T")
@@ -60,16 +61,19 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
     own_agents: Mapping[str, Agent] | None = None,
     flags: Mapping[str, str] | None = None,
     place: "MeetingPlace | None" = None,
+    spending: "Spending | None" = None,
 ) -> World:
     """`own_agents` are those of a program that uses the library; `flags`
     are settings of this process, for what a run does not store: the values of variables; `place`:
-    where the workers of a fleet leave commits for each other.
+    where the workers of a fleet leave commits for each other; `spending`: what counts the money of
+    a run that several workers spend.
     """
     loaded = _load_settings(started, flags or {})
     settings, checkout = loaded.settings, workshop.checkout.root
     suppressions = suppressions_of(settings.analyzers)
     trees, artifacts = WorkTrees(workshop), files.artifacts
-    agents = RunAgents(started.crew, settings, files, run.usage, own=own_agents)
+    spending = spending or open_spending(files.folder, settings.limits.dollars, run.usage)
+    agents = RunAgents(started.crew, settings, files, spending, own=own_agents)
     hidden = (workshop.folder.parents[1],)
     wishes = settings.sandbox.wishes
     kit = _make_kit(workshop, started, wishes, hidden)
@@ -104,7 +108,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         answered=agents.has_answer,
         forget_answer=agents.forget_answer,
         subscribe=agents.notices.subscribe,
-        collect_cut_calls=agents.spending.collect_cut,
+        collect_cut_calls=spending.collect_cut,
         comparer=_make_later(
             lambda: _make_comparer(
                 checkout, checks=started.checks, hidden=hidden, protected=protected, wishes=wishes

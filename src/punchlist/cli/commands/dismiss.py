@@ -42,7 +42,7 @@ _FEW = 10
     help="In a file below .punchlist/dismissals as well, to commit: it holds in every clone.",
 )
 @options.json_option
-def command(  # noqa: PLR0913 - one parameter per option
+def command(
     run_id: str,
     items: tuple[str, ...],
     rules: tuple[str, ...],

@@ -44,7 +44,7 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 )
 @options.json_option
 @with_session()
-async def command(  # noqa: PLR0913, PLR0917 - one for each option
+async def command(
     session: Session,
     named: str,
     evidence: Path | None,

@@ -37,7 +37,7 @@ def command(json_: bool) -> None:
     jobs = sorted(found, key=lambda job: _SHOWN.index(job.state))
     document = {
         "workers": [asdict(worker) for worker in workers],
-        "runs": [{**asdict(job), "priority": job.priority.name.lower()} for job in jobs],
+        "runs": [{**asdict(job), "priority": job.priority.word} for job in jobs],
     }
     print_result(document, _render(workers, jobs), json=json_)
 

@@ -29,7 +29,7 @@ from punchlist.views.report_document import make_report
 @options.flag("--no-diff", help="Leave the diff out.")
 @options.json_option
 @with_session(repository=None, readonly=True)
-async def command(  # noqa: PLR0913 - one parameter per option
+async def command(
     session: Session,
     run_id: str,
     item: str | None,

@@ -39,7 +39,14 @@ from punchlist.settings import home_folder, load_settings
     type=click.IntRange(0, 65535),
     default=0,
     show_default=True,
-    help="Where on loopback it tells whether it is well; 0 for any port that is free.",
+    help="Where it tells whether it is well: /live and /ready; 0 for any port that is free.",
+)
+@click.option(
+    "--health-host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="For probes from elsewhere, as Kubernetes makes them, another address than loopback.",
 )
 @options.set_option
 def command(**chosen: Any) -> Exit:
@@ -56,11 +63,13 @@ def command(**chosen: Any) -> Exit:
 
 
 async def _work(chosen: dict[str, Any], flags: dict[str, str]) -> None:
+    from punchlist.app.drive.tracing import require_telemetry
     from punchlist.app.fleet.health import HealthServer
     from punchlist.app.fleet.worker import Worker, WorkerOptions, own_home
     from punchlist.app.stores import open_artifacts, open_fleet
 
     settings = load_settings(None, flags).settings
+    require_telemetry(settings.traces)
     how = WorkerOptions(
         labels=tuple(chosen["labels"]),
         width=chosen["width"],
@@ -74,7 +83,7 @@ async def _work(chosen: dict[str, Any], flags: dict[str, str]) -> None:
             state, open_artifacts(settings, home), folder, how, lambda line: note(one_line(line))
         )
         health = HealthServer(lambda: worker.health)
-        address = await health.open(chosen["health_port"])
+        address = await health.open(chosen["health_host"], chosen["health_port"])
         _handle_signals(worker.drain)
         note(f"worker {worker.id} takes runs, {how.width} at once; health: {address}")
         try:

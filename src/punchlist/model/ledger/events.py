@@ -34,6 +34,8 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ki
     weaknesses: tuple[str, ...] = ()
     pins: dict[str, str] = {}
     """SHA-256 of the files of evidence that belong to it, by name in the run's folder."""
+    worker: str = ""
+    """The worker of a fleet that did it for the one that drives the run; '' if that did it."""
 
 
 class Started(Event, frozen=True, kw_only=True):
@@ -439,6 +441,10 @@ class Shown(Event, frozen=True, kw_only=True):
     head: str
     updates: int
     notes: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+    """Threads that have come to their end and were resolved."""
+    applied: dict[int, str] = {}
+    """By item: the commit with its fix, if that was pushed without the others."""
 
 
 class Failed(Event, frozen=True, kw_only=True):

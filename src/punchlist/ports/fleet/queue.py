@@ -17,6 +17,11 @@ class Priority(IntEnum):
     RUN = 3
     NIGHTLY = 4
 
+    @property
+    def word(self) -> str:
+        """As `--priority` spells it."""
+        return self.name.lower().replace("_", "-")
+
 
 class JobState(StrEnum):
     """STUCK: as many workers died of it as may; it is shown, and not tried again."""
@@ -86,6 +91,8 @@ class WorkerInfo(Struct, frozen=True, kw_only=True):
     draining: bool = False
     idle_for: float = 0
     alive: bool = True
+    units: int = 0
+    """How many single actions it does for runs of other workers."""
 
 
 class RunQueue(Protocol):
@@ -121,7 +128,7 @@ class RunQueue(Protocol):
         self, run: str, worker: str, note: str = "", *, died: bool = False, delay: float = 0
     ) -> bool:
         """Queue a worker's run again, before others; return whether it was still this worker's.
-        `died`: it broke off without an event, and is stuck after five times.
+        `died`: it broke off without an event, and is stuck after ten times.
         """
         ...
 

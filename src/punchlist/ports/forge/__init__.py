@@ -1,1 +1,1 @@
-"""The port to forges: GitHub and its kind."""
+"""The port to forges: GitHub, GitLab and their kind."""

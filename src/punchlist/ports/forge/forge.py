@@ -4,8 +4,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from punchlist.errors import ToolError
 from punchlist.views.pulls.board import Board, CheckResult
 from punchlist.views.pulls.conversation import Conversation, PullRequest
+
+
+class WriteRefused(ToolError):
+    """The token may not write on the pull request."""
 
 
 class ShownBoard(Struct, frozen=True, kw_only=True):
@@ -18,13 +23,17 @@ class ShownBoard(Struct, frozen=True, kw_only=True):
 
 
 class Forge(Protocol):
-    """Raises ToolError if the forge cannot be reached or refuses everything."""
+    """Raises ToolError if the forge cannot be reached or refuses everything; `show` WriteRefused if
+    the token may not write.
+    """
 
     @property
     def name(self) -> str: ...
 
     async def find_pull(self, branch: str) -> int | None:
-        """Return the number of the open pull request of a branch, or None."""
+        """Return the number of the open pull request of a branch, or None; that of a fork is
+        OWNER:BRANCH.
+        """
         ...
 
     async def change(self, number: int) -> PullRequest: ...

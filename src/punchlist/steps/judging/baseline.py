@@ -19,7 +19,7 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.executed_lines import lines_artifact
-from punchlist.steps.support.files import write_files
+from punchlist.steps.support.files import read_files, write_files
 from punchlist.steps.verb import Action
 
 _RERUNS = 2
@@ -111,6 +111,23 @@ async def baseline_key(check: Check, world: World) -> str:
     known = "loads"  # what is kept beside the outcomes; without it an older baseline is of no use
     basis = msgspec.json.encode((check, change.head, change.base, world.protected, ground, known))
     return f"baseline/{sha256(basis).hexdigest()}"
+
+
+async def find_disagreement(run: Run, world: World) -> str:
+    """Return which check says of the base, on this machine, something else than the ledger has, or
+    '': what is seen here can then stand beside what was seen there.
+    """
+    for check in run.started.checks:
+        kept = await read_files([_artifact_name(check)], world)
+        if check.name not in run.checks.baselines or not kept:
+            continue
+        known = msgspec.json.decode(kept[_artifact_name(check)], type=CheckResult)
+        cached = world.cache.get(await baseline_key(check, world))
+        here = msgspec.json.decode(cached, type=Measurement) if cached else None
+        found = (here or await measure_check(check, world)).result
+        if (found.tests, found.exit_code) != (known.tests, known.exit_code):
+            return f"{check.name} says something else of the base on this machine"
+    return ""
 
 
 def _artifact_name(check: Check) -> str:

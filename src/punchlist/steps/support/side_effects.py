@@ -18,7 +18,7 @@ _MOST_LOOKS = 32
 
 async def attribute_commits(event: Consolidated, run: Run, world: World) -> Consolidated:
     """Return the event with, for each item that vanished, the commit that removed it."""
-    looks = _Looks(run, world)
+    looks = _ToolLooks(run, world)
     moves = []
     for move in event.moves:
         commit = ""
@@ -28,7 +28,7 @@ async def attribute_commits(event: Consolidated, run: Run, world: World) -> Cons
     return replace(event, moves=tuple(moves))
 
 
-async def _find_commit(item: Item, run: Run, looks: "_Looks") -> str:
+async def _find_commit(item: Item, run: Run, looks: "_ToolLooks") -> str:
     """Return the first commit since the last review at which the item is no longer reported."""
     landed = run.landing.landed[-run.work.landed :] if run.work.landed else ()
     path = item.current.spot.path
@@ -40,7 +40,7 @@ async def _find_commit(item: Item, run: Run, looks: "_Looks") -> str:
     return await _first_silent(item, commits, looks) if commits else ""
 
 
-async def _first_silent(item: Item, commits: Sequence[str], looks: "_Looks") -> str:
+async def _first_silent(item: Item, commits: Sequence[str], looks: "_ToolLooks") -> str:
     low, high = 0, len(commits) - 1  # the analyzers are silent at the last one
     while low < high:
         middle = (low + high) // 2
@@ -51,7 +51,7 @@ async def _first_silent(item: Item, commits: Sequence[str], looks: "_Looks") -> 
     return commits[low]
 
 
-class _Looks:
+class _ToolLooks:
     """Runs analyzers over single files of a commit, each at most once."""
 
     def __init__(self, run: Run, world: World) -> None:

@@ -2,7 +2,7 @@
 the diff's hunks and what is on the pull request.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +23,9 @@ from punchlist.views.summary import summarize_run
 COMMENTS = 20
 """How many threads of punchlist's own a pull request has at most; the rest is in the summary."""
 ANNOTATIONS = 200
+CHECK, REPORTED_CHECK = "punchlist", "punchlist (reported)"
+OWN_CHECKS = (CHECK, REPORTED_CHECK)
+"""What our checks are called: of our own runs, and of what a job without secrets reported."""
 
 
 class Settled(Struct, frozen=True, kw_only=True):
@@ -45,6 +48,8 @@ class Picture(Struct, frozen=True, kw_only=True):
     conversation: Conversation
     landed: bool = False
     """Whether the pull request's head has the run's fixes."""
+    applied: frozenset[int] = frozenset()
+    """Items whose fixes alone were pushed to it."""
     suggestions: Mapping[int, Suggestion] = {}
     """By item: its fix, as far as it is short and in one place."""
     keys: Mapping[int, str] = {}
@@ -55,6 +60,8 @@ class Picture(Struct, frozen=True, kw_only=True):
     """By key of a thread of ours: the analyzers that looked again and no longer report it."""
     unplaced: frozenset[str] = frozenset()
     """Keys whose comment the forge refused to take at their line."""
+    closed: frozenset[str] = frozenset()
+    """Threads that were resolved when the pull request was last answered."""
     explain: tuple[Order, ...] = ()
     resolve: ResolveRule = ResolveRule.OWN
     limit: int = COMMENTS
@@ -65,7 +72,7 @@ class Picture(Struct, frozen=True, kw_only=True):
 
     def has_fix(self, item: Item) -> bool:
         """Return whether the pull request's head has the item's fix."""
-        return item.status is Status.FIXED and self.landed
+        return item.status is Status.FIXED and (self.landed or item.number in self.applied)
 
 
 class BoardThread(Struct, frozen=True, kw_only=True):
@@ -78,6 +85,10 @@ class BoardThread(Struct, frozen=True, kw_only=True):
     path: str = ""
     line: int | None = None
     first: int | None = None
+    old_path: str = ""
+    """The path before the change."""
+    old_lines: Mapping[int, int] = {}
+    """The numbers that its lines had before the change; lines that are new have none."""
     resolve: bool = False
     create: bool = True
 
@@ -110,6 +121,7 @@ class CheckResult(Struct, frozen=True, kw_only=True):
     title: str
     summary: str
     annotations: tuple[Annotation, ...] = ()
+    name: str = CHECK
 
 
 class Board(Struct, frozen=True, kw_only=True):
@@ -117,6 +129,8 @@ class Board(Struct, frozen=True, kw_only=True):
     check: CheckResult
     threads: tuple[BoardThread, ...] = ()
     replies: tuple[BoardReply, ...] = ()
+    reopened: frozenset[str] = frozenset()
+    """Threads that people have opened again: they are not resolved for the same reason."""
 
 
 def make_board(picture: Picture) -> Board:
@@ -127,12 +141,30 @@ def make_board(picture: Picture) -> Board:
     # Without links to threads the check is the same before and after they are posted.
     plain = text.render_summary(_make_page(picture, {}))
     summary = text.render_summary(_make_page(picture, links))
+    finish = picture.pull.markup.finish
     return Board(
-        summary=add_mark(summary, MarkKind.SUMMARY),
+        summary=finish(add_mark(summary, MarkKind.SUMMARY)),
         check=_make_check(picture, plain),
-        threads=threads,
-        replies=replies,
+        threads=tuple(replace(each, body=finish(each.body)) for each in threads),
+        replies=tuple(replace(each, body=finish(each.body)) for each in replies),
+        reopened=_find_reopened(picture),
     )
+
+
+def find_closed(board: Board, now: Conversation, updates: Collection[str]) -> frozenset[str]:
+    """Return the threads that have come to their end: resolved before, by the updates, or opened
+    again by people since.
+    """
+    own = {key: thread.id for key, thread in own_threads(now)}
+    ended = {own.get(each.key, "") for each in board.threads if each.resolve}
+    ended |= {each.thread for each in board.replies if each.resolve}
+    done = {thread.id for thread in now.threads if thread.resolved} | board.reopened
+    return frozenset(each for each in ended if each in done or f"resolve {each}" in updates)
+
+
+def _find_reopened(picture: Picture) -> frozenset[str]:
+    threads = picture.conversation.threads
+    return picture.closed & {thread.id for thread in threads if not thread.resolved}
 
 
 def find_origin(finding: Finding) -> str:
@@ -187,7 +219,13 @@ def _make_threads(picture: Picture, answered: set[int]) -> Iterator[BoardThread]
     """
     have = dict(own_threads(picture.conversation))
     items = [item for item in _shown_items(picture) if item.number not in answered]
-    room = picture.limit - sum(not thread.resolved for thread in have.values())
+    gone = list(_end_gone(picture, have))
+    ending = {each.key for each in gone} | {
+        picture.key_of(item) for item in items if _is_done(picture, item)
+    }
+    room = picture.limit - sum(
+        _stays_open(picture, thread, ending=key in ending) for key, thread in have.items()
+    )
     for item in items:
         key = picture.key_of(item)
         ended = item.status is Status.DISMISSED or picture.has_fix(item)
@@ -197,15 +235,39 @@ def _make_threads(picture: Picture, answered: set[int]) -> Iterator[BoardThread]
             continue
         room -= create
         thread = placed or BoardThread(key=key, body="")
-        body = add_mark(text.render_item(_tell_item(picture, item)), MarkKind.ITEM, key)
-        done = picture.has_fix(item) and is_proven(item)
-        resolve = done or item.status is Status.DISMISSED
-        yield replace(thread, body=body, resolve=resolve, create=create)
+        done = _is_done(picture, item)
+        said = _ask_to_resolve(picture, text.render_item(_tell_item(picture, item)), done=done)
+        body = add_mark(said, MarkKind.ITEM, key)
+        yield replace(thread, body=body, resolve=done, create=create)
+    yield from gone
+
+
+def _ask_to_resolve(picture: Picture, body: str, *, done: bool) -> str:
+    """Return the comment; where we cannot resolve its thread, with the request to do so."""
+    by_hand = done and not picture.conversation.resolvable
+    return f"{body}\n\n{text.BY_HAND}" if by_hand else body
+
+
+def _is_done(picture: Picture, item: Item) -> bool:
+    """Return whether its thread is to be resolved."""
+    return item.status is Status.DISMISSED or (picture.has_fix(item) and is_proven(item))
+
+
+def _stays_open(picture: Picture, thread: Thread, *, ending: bool) -> bool:
+    """Return whether a thread of ours is open once the board is shown."""
+    if ending:
+        return not thread.resolved and thread.id in picture.closed
+    return not thread.resolved or thread.resolved_by == picture.conversation.viewer
+
+
+def _end_gone(picture: Picture, have: Mapping[str, Thread]) -> Iterator[BoardThread]:
+    """Yield the threads of items that their analyzers no longer report."""
     known = {picture.key_of(item) for item in picture.run.items.values()}
     for key, who in sorted(picture.gone.items()):
         if key in have and key not in known:
             was = text.without_mark(have[key].comments[0].body)
-            body = text.render_gone(was, who, picture.pull.head)
+            gone = text.render_gone(was, who, picture.pull.head)
+            body = _ask_to_resolve(picture, gone, done=True)
             yield BoardThread(
                 key=key, body=add_mark(body, MarkKind.ITEM, key), resolve=True, create=False
             )
@@ -226,12 +288,15 @@ def _place_thread(picture: Picture, item: Item) -> BoardThread | None:
         return None
     fix = _find_suggestion(picture, item)
     first, last = (fix.first, fix.last) if fix else spot.line_range
-    place = BoardThread(key=key, body="", path=spot.path)
-    if first and picture.table.holds(spot.path, first, last):
-        return replace(place, line=last, first=first if first < last else None)
-    if first and picture.table.holds(spot.path, first, first):
-        return replace(place, line=first)
-    return place
+    table, path = picture.table, spot.path
+    place = BoardThread(key=key, body="", path=path, old_path=table.moved.get(path, path))
+    if not first or not table.holds(path, first, first):
+        return place if picture.pull.markup.files else None
+    if not table.holds(path, first, last):
+        last = first
+    known = table.before.get(path, {})
+    old = {line: known[line] for line in range(first, last + 1) if line in known}
+    return replace(place, line=last, first=first if first < last else None, old_lines=old)
 
 
 def _find_suggestion(picture: Picture, item: Item) -> Suggestion | None:
@@ -263,14 +328,11 @@ def _make_replies(picture: Picture, answered: Mapping[Thread, list[int]]) -> Ite
     for thread, numbers in answered.items():
         items = [picture.run.items[number] for number in numbers]
         parts = [text.render_reply(_tell_reply(picture, item, thread)) for item in items]
-        done = all(
-            item.status is Status.DISMISSED or (picture.has_fix(item) and is_proven(item))
-            for item in items
-        )
-        body = add_mark("\n\n".join(parts), MarkKind.REPLY)
-        yield BoardReply(
-            thread=thread.id, body=body, resolve=done and _may_resolve(picture, thread)
-        )
+        done = all(_is_done(picture, item) for item in items)
+        resolve = done and _may_resolve(picture, thread)
+        said = _ask_to_resolve(picture, "\n\n".join(parts), done=resolve)
+        body = add_mark(said, MarkKind.REPLY)
+        yield BoardReply(thread=thread.id, body=body, resolve=resolve, reopen=not done)
     ours = {thread.id for thread in answered}
     for thread in picture.conversation.threads:
         settled = picture.settled.get(thread.id)
@@ -280,8 +342,9 @@ def _make_replies(picture: Picture, answered: Mapping[Thread, list[int]]) -> Ite
             said = text.render_fixed(settled.commit, settled.proofs, picture.pull)
         else:
             said = text.render_dismissed(settled.by, settled.why)
-        body = add_mark(said, MarkKind.REPLY)
-        yield BoardReply(thread=thread.id, body=body, resolve=_may_resolve(picture, thread))
+        resolve = _may_resolve(picture, thread)
+        body = add_mark(_ask_to_resolve(picture, said, done=resolve), MarkKind.REPLY)
+        yield BoardReply(thread=thread.id, body=body, resolve=resolve, reopen=False)
 
 
 def _tell_reply(picture: Picture, item: Item, thread: Thread) -> text.ItemTelling:
@@ -338,7 +401,9 @@ def _make_check(picture: Picture, summary: str) -> CheckResult:
     unlanded = [
         item
         for item in _shown_items(picture)
-        if item.status is Status.FIXED and not picture.landed and picture.run.fails_gate(item)
+        if item.status is Status.FIXED
+        and not picture.has_fix(item)
+        and picture.run.fails_gate(item)
     ]
     run = picture.run
     if not run.ended or run_outcome(run) is RunOutcome.INCOMPLETE:

@@ -28,6 +28,9 @@ _HELP = (
 )
 
 
+BY_HAND = "This server does not let programs resolve threads: please resolve it."
+
+
 class ItemTelling(Struct, frozen=True, kw_only=True):
     """An item and what is known of its fix. `landed`: the pull request's head has it."""
 
@@ -114,7 +117,7 @@ def _render_ready(telling: ItemTelling) -> str:
     word = "**A fix is ready**" if telling.proven else "**A change is ready, and not proven**"
     told = f"{word}. Proof: {format_proofs(item)}."
     if telling.suggestion:
-        return f"{told}\n\n{render_suggestion(telling.suggestion)}"
+        return f"{told}\n\n{render_suggestion(telling.suggestion, telling.pull.markup)}"
     hunks = _render_hunks(telling)
     return f"{told} `/punchlist apply` pushes it to this branch.\n\n{hunks}".rstrip()
 
@@ -143,7 +146,7 @@ def render_reply(telling: ItemTelling) -> str:
 
 def render_fixed(commit: str, proofs: str, pull: PullRequest) -> str:
     """Return the answer in a thread whose fix of an earlier run is in the pull request."""
-    where = f"[`{commit[:10]}`]({pull.repository_url}/commit/{commit})"
+    where = f"[`{commit[:10]}`]({pull.link_commit(commit)})"
     return f"**Fixed** in {where}. Proof: {proofs}."
 
 
@@ -192,14 +195,15 @@ def render_summary(page: SummaryPage) -> str:
 
 def _describe_branch(page: SummaryPage) -> str:
     run = page.run
-    fixes = len(run.find_items(Status.FIXED))
+    landed = [row.landed for row in page.rows if row.item.status is Status.FIXED]
     head = f"Run {inline_code(run.id)} at `{run.started.change.head[:10]}`"
-    if not fixes:
+    if not landed:
         return f"{head}."
-    if page.landed:
+    if all(landed):
         return f"{head}; its fixes are in this branch."
     how = "commit the suggestions, or reply `/punchlist apply`"
-    return f"{head}; its fixes are not in this branch yet: {how}."
+    left = f"{landed.count(False)} of " if any(landed) else ""
+    return f"{head}; {left}its fixes are not in this branch yet: {how}."
 
 
 _WORDS = {
@@ -230,14 +234,13 @@ def link_lines(pull: PullRequest, spot: Spot) -> str:
     if not spot.path:
         return ""
     first, last = spot.line_range
-    lines = f"#L{first}" + (f"-L{last}" if last > first else "") if first else ""
     name = quote(spot.path.encode("utf-8", "surrogateescape"))
-    return f"{pull.repository_url}/blob/{pull.head}/{name}{lines}"
+    return pull.link_lines(name, first, last)
 
 
 def _link_commit(telling: ItemTelling) -> str:
     commit = telling.item.commit
-    return f"[`{commit[:10]}`]({telling.pull.repository_url}/commit/{commit})"
+    return f"[`{commit[:10]}`]({telling.pull.link_commit(commit)})"
 
 
 def _find_dismissal(item: Item) -> tuple[str, str]:

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from punchlist.views.pulls.markup import GITHUB, Markup
+
 
 class ResolveRule(StrEnum):
     """Whose threads are resolved once the fix is in the pull request: punchlist's own, those of
@@ -33,12 +35,24 @@ class PullRequest(Struct, frozen=True, kw_only=True):
     author: str = ""
     fork: bool = False
     """The branch is in another repository."""
+    push_to: str = ""
+    """That repository's name, if its author lets those push to the branch who may write here."""
     open: bool = True
+    markup: Markup = GITHUB
 
     @property
     def repository_url(self) -> str:
-        """The repository's page, for links to lines and commits."""
-        return self.url.removesuffix(f"/pull/{self.number}")
+        """The repository's page."""
+        return self.url.removesuffix(self.markup.pull.format(number=self.number))
+
+    def link_commit(self, commit: str) -> str:
+        return f"{self.repository_url}{self.markup.commit.format(commit=commit)}"
+
+    def link_lines(self, path: str, first: int, last: int) -> str:
+        """Return the permanent address of a file at the head, of these lines unless they are 0."""
+        file = self.markup.file.format(commit=self.head, path=path)
+        lines = f"#L{first}" if last <= first else self.markup.lines.format(first=first, last=last)
+        return f"{self.repository_url}{file}{lines if first else ''}"
 
 
 class Comment(Struct, frozen=True, kw_only=True):
@@ -102,5 +116,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     reports: tuple[Report, ...] = ()
     writers: frozenset[str] = frozenset()
     """Of those who gave orders or resolved threads: who may write to the repository."""
+    resolvable: bool = True
+    """Whether the forge's API can resolve threads."""
     unread: tuple[str, ...] = ()
     """What the token may not read, in words."""

@@ -83,15 +83,23 @@ def plan_updates(board: Board, now: Conversation) -> tuple[AnyUpdate, ...]:
         have.setdefault(key, []).append(thread)
     updates: list[AnyUpdate] = []
     for wanted in board.threads:
-        updates += _update_thread(wanted, have.get(wanted.key, []), now.viewer)
+        updates += _update_thread(wanted, have.get(wanted.key, []), now.viewer, board.reopened)
     threads = {thread.id: thread for thread in now.threads}
     for reply in board.replies:
         if reply.thread in threads:
-            updates += _update_reply(reply, threads[reply.thread], now.viewer)
+            thread = threads[reply.thread]
+            updates += _update_reply(reply, thread)
+            left = thread.id in board.reopened if reply.resolve else not reply.reopen
+            if not left:
+                updates += _set_resolved(thread, now.viewer, resolve=reply.resolve)
+    if not now.resolvable:
+        updates = [each for each in updates if not isinstance(each, SetResolved)]
     return (*updates, *_update_summary(board.summary, now))
 
 
-def _update_thread(wanted: BoardThread, have: list[Thread], viewer: str) -> Iterator[AnyUpdate]:
+def _update_thread(
+    wanted: BoardThread, have: list[Thread], viewer: str, reopened: frozenset[str]
+) -> Iterator[AnyUpdate]:
     if not have:
         if wanted.create:
             yield PostThread(thread=wanted)
@@ -102,10 +110,11 @@ def _update_thread(wanted: BoardThread, have: list[Thread], viewer: str) -> Iter
         if other is not keep:
             yield DeleteComment(id=other.comments[0].id)
     yield from _edit_comment(keep.comments[0], wanted.body)
-    yield from _set_resolved(keep, viewer, resolve=wanted.resolve)
+    if not (wanted.resolve and keep.id in reopened):
+        yield from _set_resolved(keep, viewer, resolve=wanted.resolve)
 
 
-def _update_reply(reply: BoardReply, thread: Thread, viewer: str) -> Iterator[AnyUpdate]:
+def _update_reply(reply: BoardReply, thread: Thread) -> Iterator[AnyUpdate]:
     mark = read_mark(reply.body)
     ours = [each for each in thread.comments if each.own and read_mark(each.body) == mark]
     if ours:
@@ -114,24 +123,30 @@ def _update_reply(reply: BoardReply, thread: Thread, viewer: str) -> Iterator[An
             yield DeleteComment(id=other.id)
     else:
         yield PostReply(thread=thread.id, to=thread.comments[0].id, body=reply.body)
-    if reply.reopen:
-        yield from _set_resolved(thread, viewer, resolve=reply.resolve)
 
 
 def _update_summary(body: str, now: Conversation) -> Iterator[AnyUpdate]:
-    ours = [each for each in now.comments if each.own and _is_summary(each)]
+    """Yield what makes the body our summary. That of a run takes the place of what a job without
+    secrets reported, and is never replaced by it.
+    """
+    runs, reported = _find_summaries(now, MarkKind.SUMMARY), _find_summaries(now, MarkKind.REPORTED)
+    mark = read_mark(body)
+    untrusted = mark is not None and mark.kind == MarkKind.REPORTED
+    if untrusted and runs:
+        return
+    ours, others = (reported, []) if untrusted else (runs, reported)
     if not ours:
         yield PostSummary(body=body)
-        return
-    for edit in _edit_comment(ours[0], body):
-        yield EditComment(id=edit.id, body=edit.body, top=True)
-    for other in ours[1:]:
+    else:
+        for edit in _edit_comment(ours[0], body):
+            yield EditComment(id=edit.id, body=edit.body, top=True)
+    for other in (*ours[1:], *others):
         yield DeleteComment(id=other.id, top=True)
 
 
-def _is_summary(comment: Comment) -> bool:
-    mark = read_mark(comment.body)
-    return mark is not None and mark.kind == MarkKind.SUMMARY
+def _find_summaries(now: Conversation, kind: MarkKind) -> list[Comment]:
+    marks = ((each, read_mark(each.body)) for each in now.comments if each.own)
+    return [each for each, mark in marks if mark is not None and mark.kind == kind]
 
 
 def _edit_comment(comment: Comment, body: str) -> Iterator[EditComment]:

@@ -12,6 +12,7 @@ _CUT = "\n\n[... cut: this comment is as long as it can be]"
 
 class MarkKind(StrEnum):
     SUMMARY = "summary"
+    REPORTED = "reported"
     ITEM = "item"
     REPLY = "reply"
     ANSWER = "answer"

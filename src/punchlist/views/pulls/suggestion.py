@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from punchlist.model.patch.moved_lines import follow_line
 from punchlist.model.patch.parse_diff import DiffHunk
+from punchlist.views.pulls.markup import GITHUB, Markup
 
 LONGEST = 20
 """Lines of one suggestion; more is read as a commit."""
@@ -59,12 +60,13 @@ def make_suggestion(file: FixedFile) -> Suggestion | None:
     return Suggestion(file.path, first, last, "\n".join(text))
 
 
-def render_suggestion(suggestion: Suggestion) -> str:
-    """Return the block that a forge offers to commit."""
+def render_suggestion(suggestion: Suggestion, markup: Markup = GITHUB) -> str:
+    """Return the block that a forge offers to commit; its thread is at the last line."""
     longest = max(map(len, re.findall("`+", suggestion.text)), default=0)
     fence = "`" * max(3, longest + 1)
     body = f"{suggestion.text}\n" if suggestion.text else ""
-    return f"{fence}suggestion\n{body}{fence}"
+    name = markup.suggestion.format(above=suggestion.last - suggestion.first)
+    return f"{fence}{name}\n{body}{fence}"
 
 
 def _split_lines(text: str) -> list[str]:

@@ -2,16 +2,19 @@
 
 from litestar import Response
 
+from punchlist.ports.fleet.queue import Priority
 from punchlist.views.tables.fleet import Fleet
 from punchlist.web.api.routes import App, read_route
 
+_PRIORITIES = tuple(each.word for each in Priority)
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @read_route("/fleet", "What all processes of the store do now, and what was spent today")
 async def fleet(app: App) -> Fleet:
     """Runs of registered repositories that have not ended: running, waiting, stopped, or stuck,
-    which is that no process drives them though nothing stopped them.
+    which is that no process drives them though nothing stopped them. Workers and queues are null
+    where the store has none (SQLite).
     """
     return await app.load_fleet()
 
@@ -43,9 +46,35 @@ def make_metrics(fleet: Fleet, readers: int, driven: int) -> list[str]:
     lines = ["# HELP punchlist_runs Runs that have not ended.\n", "# TYPE punchlist_runs gauge\n"]
     lines += [f'punchlist_runs{{state="{state}"}} {count}\n' for state, count in states.items()]
     for name, (about, value) in plain.items():
-        lines += [f"# HELP punchlist_{name} {about}\n", f"# TYPE punchlist_{name} gauge\n"]
+        lines += _make_head(name, about)
         lines.append(f"punchlist_{name} {value!r}\n")
+    return lines + _make_queue_metrics(fleet)
+
+
+def _make_queue_metrics(fleet: Fleet) -> list[str]:
+    """Return the lines about workers and queues; none where there are none."""
+    if fleet.workers is None or fleet.queues is None:
+        return []
+    states = [each.state for each in fleet.workers]
+    alive = [each for each in fleet.workers if each.alive]
+    lines = _make_head("workers", "Workers by state.")
+    for state in ("working", "draining", "dead"):
+        lines.append(f'punchlist_workers{{state="{state}"}} {states.count(state)}\n')
+    lines += _make_head("worker_places", "Runs that live workers drive at most.")
+    lines.append(f"punchlist_worker_places {sum(each.width for each in alive)}\n")
+    waiting, oldest = dict.fromkeys(_PRIORITIES, 0), dict.fromkeys(_PRIORITIES, 0.0)
+    for each in fleet.queues:
+        waiting[each.priority] += each.waiting
+        oldest[each.priority] = max(oldest[each.priority], each.oldest)
+    lines += _make_head("queue_waiting", "Runs that wait for a worker.")
+    lines += [f'punchlist_queue_waiting{{priority="{k}"}} {v}\n' for k, v in waiting.items()]
+    lines += _make_head("queue_oldest_seconds", "How long the oldest of them waits.")
+    lines += [f'punchlist_queue_oldest_seconds{{priority="{k}"}} {v}\n' for k, v in oldest.items()]
     return lines
+
+
+def _make_head(name: str, about: str) -> list[str]:
+    return [f"# HELP punchlist_{name} {about}\n", f"# TYPE punchlist_{name} gauge\n"]
 
 
 ROUTES = (fleet,)

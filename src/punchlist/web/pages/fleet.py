@@ -2,6 +2,7 @@
 
 from litestar import Response
 
+from punchlist.views.tables.fleet import NO_FLEET
 from punchlist.web.api.routes import AnyRequest, App
 from punchlist.web.pages.rendering import render_page
 from punchlist.web.pages.routes import page
@@ -16,7 +17,7 @@ async def fleet_page(request: AnyRequest, app: App) -> Response[str]:
         *(("waiting for an answer", run) for run in fleet.waiting),
         *(("stopped", run) for run in fleet.stopped),
     )
-    return render_page(request, "fleet.html", fleet=fleet, runs=runs)
+    return render_page(request, "fleet.html", fleet=fleet, runs=runs, no_fleet=NO_FLEET)
 
 
 ROUTES = (fleet_page,)

@@ -89,8 +89,8 @@ def render_problem(request: AnyRequest, problem: Problem) -> Response[Any]:
 
 
 def is_page(path: str) -> bool:
-    """Return whether the path is a page: neither below /api nor the metrics."""
-    return path.strip("/").partition("/")[0] not in ("api", "metrics")
+    """Return whether the path is a page: neither below /api or /hooks, nor the metrics."""
+    return path.strip("/").partition("/")[0] not in ("api", "hooks", "metrics")
 
 
 def is_htmx(request: AnyRequest) -> bool:

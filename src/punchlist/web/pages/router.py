@@ -3,7 +3,7 @@
 from litestar import Router
 
 from punchlist.web.api.routes import share
-from punchlist.web.pages import assets, fleet, start_run
+from punchlist.web.pages import assets, fleet, pulls, start_run
 from punchlist.web.pages.auth import sign_in
 from punchlist.web.pages.home import page as home
 from punchlist.web.pages.home.run_lines import GlanceCache
@@ -21,6 +21,7 @@ ROUTES = (
     *start_run.ROUTES,
     *trends.ROUTES,
     *fleet.ROUTES,
+    *pulls.ROUTES,
     *run_page.ROUTES,
     *live.ROUTES,
     *item_page.ROUTES,

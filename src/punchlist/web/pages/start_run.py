@@ -40,7 +40,9 @@ async def start(
     app.find_repository(repository_id)
     try:
         asked = await _parse_form(repository_id, data)
-        run = await begin_run(app, asked, get_visitor(request).role, str(data.get("key", ""))[:100])
+        run = await begin_run(
+            app, asked, get_visitor(request).role, str(data.get("key", "")).replace("\0", "")[:100]
+        )
     except Refused as error:
         return _render_form(request, app, repository_id, data, error.to_problem(""))
     except PunchlistError as error:

@@ -145,7 +145,7 @@ class Recorder:
                 made["input"] = base64.b64encode(pickle.dumps((args, keywords))).decode()
             made["key"] = values.name_call(module, made["name"], text)
             made["shown"] = show_arguments(args, keywords)
-        except Exception:  # noqa: BLE001  # what cannot be copied cannot be called again
+        except Exception:  # what cannot be copied cannot be called again
             made["input"] = ""
         if not code.co_flags & LAZY:
             self.opened[frame] = (made, args)

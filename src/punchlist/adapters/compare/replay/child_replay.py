@@ -149,7 +149,7 @@ def call(
         return ["late", "", "", False]
     except OSError as error:
         return ["absent", type(error).__name__, "", False]
-    except BaseException as error:  # noqa: BLE001  # how it fails is the answer
+    except BaseException as error:  # how it fails is the answer
         return ["raise", type(error).__name__, str(error)[:200], False]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -199,7 +199,7 @@ class Replay:
                 continue
             try:
                 self.functions[where] = find_function(*where)
-            except BaseException as error:  # noqa: BLE001  # an import may end in any way
+            except BaseException as error:  # an import may end in any way
                 self.functions[where] = None
                 self.tell("unloaded", *where, type(error).__name__, isinstance(error, OSError))
 
@@ -242,7 +242,7 @@ class Replay:
             elif turn >= 0:
                 args = values.make_alike(args, each["key"] + str(turn))
             text = values.describe([args, keywords])
-        except Exception:  # noqa: BLE001  # a class may refuse to be made again
+        except Exception:  # a class may refuse to be made again
             return
         if len(text) > LARGEST or (turn >= 0 and (each["name"], text) in self.given):
             return

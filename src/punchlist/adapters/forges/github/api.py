@@ -7,8 +7,8 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from punchlist.adapters.forges.github import queries as gql
-from punchlist.adapters.trackers.github.rest import ApiCall, RequestRefused, RestClient
-from punchlist.adapters.trackers.github.retry import Unavailable
+from punchlist.adapters.rest.client import ApiCall, RequestRefused, RestClient
+from punchlist.adapters.rest.retry import Unavailable
 
 T = TypeVar("T")
 
@@ -102,14 +102,14 @@ class Alert(Struct, frozen=True, kw_only=True):
     most_recent_instance: _Instance = _Instance()
 
 
-class Status(Struct, frozen=True):
+class GithubStatus(Struct, frozen=True):
     context: str
     state: str
     description: str | None = None
 
 
 class _Statuses(Struct, frozen=True):
-    statuses: list[Status]
+    statuses: list[GithubStatus]
 
 
 class _Permission(Struct, frozen=True):
@@ -131,8 +131,9 @@ class PullsApi:
         return await self._send("GET", f"pulls/{number}", Pull)
 
     async def find_pulls(self, branch: str) -> list[Pull]:
+        """Return the open ones of a branch; that of a fork is OWNER:BRANCH."""
         owner = self.repository.partition("/")[0]
-        params = {"head": f"{owner}:{branch}", "state": "open"}
+        params = {"head": branch if ":" in branch else f"{owner}:{branch}", "state": "open"}
         return await self._send("GET", "pulls", list[Pull], params=params)
 
     async def read_viewer(self) -> str:
@@ -200,7 +201,7 @@ class PullsApi:
             raise
         return found.permission in ("admin", "write", "maintain")
 
-    async def list_statuses(self, commit: str) -> list[Status]:
+    async def list_statuses(self, commit: str) -> list[GithubStatus]:
         return (await self._send("GET", f"commits/{commit}/status", _Statuses)).statuses
 
     async def create(self, path: str, content: dict[str, Any]) -> int:

@@ -6,11 +6,10 @@ from hashlib import sha256
 import msgspec
 
 from punchlist.adapters.forges.github.api import PullsApi
-from punchlist.adapters.trackers.github.rest import RequestRefused, ResponseLost
-from punchlist.adapters.trackers.github.retry import RetryBudget
+from punchlist.adapters.rest.client import RequestRefused, ResponseLost
+from punchlist.adapters.rest.retry import RetryBudget
 from punchlist.views.pulls.board import Annotation, CheckResult
 
-CHECK = "punchlist"
 _BATCH = 50
 """Annotations that GitHub takes in one request."""
 _LOOKS = (1.0, 3.0)
@@ -39,13 +38,13 @@ class CheckWriter:
     async def _conclude_once(self, check: CheckResult) -> tuple[str, ...]:
         digest = sha256(msgspec.json.encode(check)).hexdigest()[:32]
         try:
-            runs = await self._api.list_check_runs(check.head, CHECK)
+            runs = await self._api.list_check_runs(check.head, check.name)
             found = [run for run in runs if run.external_id == digest]
             if found:
                 await self._add_notes(found[0].id, check, found[0].output.annotations_count)
                 return ()
             content = {
-                "name": CHECK,
+                "name": check.name,
                 "head_sha": check.head,
                 "status": "completed",
                 "conclusion": check.conclusion,
@@ -69,7 +68,7 @@ class CheckWriter:
     async def _set_status(self, check: CheckResult) -> tuple[str, ...]:
         state = _STATES[check.conclusion]
         words = check.title if check.conclusion != "neutral" else f"neutral: {check.title}"
-        wanted = (CHECK, state, words[:_DESCRIPTION])
+        wanted = (check.name, state, words[:_DESCRIPTION])
         try:
             have = await self._api.list_statuses(check.head)
             if any((each.context, each.state, each.description) == wanted for each in have):

@@ -1,35 +1,19 @@
 """Pull requests on GitHub."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from msgspec import Struct
-
+from punchlist.adapters.forges.board_writer import BoardWriter
 from punchlist.adapters.forges.github.api import PullsApi
 from punchlist.adapters.forges.github.checks import CheckWriter
 from punchlist.adapters.forges.github.reader import ConversationReader
-from punchlist.adapters.forges.github.writer import BoardWriter
-from punchlist.adapters.git.command import Git
-from punchlist.adapters.trackers.github.remote import (
-    parse_name,
-    parse_remote,
-    read_origin,
-    web_host,
-)
-from punchlist.adapters.trackers.github.rest import RequestRefused, RestClient, check_api_url
-from punchlist.adapters.trackers.github.retry import Pacing, Unavailable
+from punchlist.adapters.forges.github.updates import GithubUpdates
+from punchlist.adapters.rest.client import RequestRefused, RestClient
+from punchlist.adapters.rest.place import ForgePlace
+from punchlist.adapters.rest.retry import Pacing, Unavailable
 from punchlist.ports.forge.forge import ShownBoard
 from punchlist.views.pulls.board import Board, CheckResult
 from punchlist.views.pulls.conversation import Conversation, PullRequest
-
-
-class GithubPlace(Struct, frozen=True, kw_only=True):
-    """Where the pull requests are. An empty `repository` means that of the remote `origin`."""
-
-    token: Callable[[str], Awaitable[str]]
-    git: Git
-    repository: str = ""
-    api: str = "https://api.github.com"
 
 
 class GithubForge:
@@ -37,7 +21,7 @@ class GithubForge:
 
     name = "github"
 
-    def __init__(self, place: GithubPlace, pacing: Pacing | None = None) -> None:
+    def __init__(self, place: ForgePlace, pacing: Pacing | None = None) -> None:
         self._place = place
         self._pacing = pacing or Pacing()
         self._posted: dict[int, set[str]] = {}
@@ -78,7 +62,7 @@ class GithubForge:
     async def show(self, pull: PullRequest, board: Board) -> ShownBoard:
         async with self._open_api() as (api, rest):
             posted = self._posted.setdefault(pull.number, set())
-            shown = await BoardWriter(api, rest.patience, pull, posted).show(board)
+            shown = await BoardWriter(GithubUpdates(api), rest.patience, pull, posted).show(board)
             notes = await CheckWriter(api, rest.patience).conclude(board.check)
             return ShownBoard(
                 updates=shown.updates, unplaced=shown.unplaced, notes=(*shown.notes, *notes)
@@ -90,11 +74,5 @@ class GithubForge:
 
     @asynccontextmanager
     async def _open_api(self) -> AsyncIterator[tuple[PullsApi, RestClient]]:
-        place = self._place
-        host = web_host(check_api_url(place.api))
-        if place.repository:
-            repository = parse_name(place.repository)
-        else:
-            repository = parse_remote(await read_origin(place.git), host)
-        async with RestClient(place.api, await place.token(host), self._pacing) as rest:
+        async with self._place.connect(self._pacing) as (rest, repository):
             yield PullsApi(rest, repository), rest

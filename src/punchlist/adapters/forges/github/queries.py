@@ -43,7 +43,7 @@ class Actor(Struct, frozen=True):
     kind: str = field(default="User", name="__typename")
 
 
-class Login(Struct, frozen=True):
+class Viewer(Struct, frozen=True):
     login: str
 
 
@@ -75,7 +75,7 @@ class ThreadNode(Struct, frozen=True, rename="camel", kw_only=True):
     comments: Nodes[CommentNode]
     line: int | None = None
     start_line: int | None = None
-    resolved_by: Login | None = None
+    resolved_by: Viewer | None = None
 
 
 class FoundNodes(Struct, Generic[T], frozen=True):
@@ -87,7 +87,7 @@ class PullNode(Struct, Generic[T], frozen=True, rename="camel"):
 
 
 class ViewerData(Struct, frozen=True):
-    viewer: Login
+    viewer: Viewer
 
 
 class PullData(Struct, Generic[T], frozen=True):

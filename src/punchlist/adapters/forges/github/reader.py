@@ -2,8 +2,8 @@
 
 from punchlist.adapters.forges.github import queries as gql
 from punchlist.adapters.forges.github.api import Alert, CheckNote, PullsApi
-from punchlist.adapters.forges.github.checks import CHECK
-from punchlist.adapters.trackers.github.rest import RequestRefused
+from punchlist.adapters.rest.client import RequestRefused
+from punchlist.views.pulls.board import OWN_CHECKS
 from punchlist.views.pulls.conversation import Comment, Conversation, PullRequest, Report, Thread
 from punchlist.views.pulls.marks import read_mark
 from punchlist.views.pulls.orders import find_orders
@@ -74,7 +74,7 @@ class ConversationReader:
         unread: list[str] = []
         try:
             for run in await self._api.list_check_runs(pull.head):
-                if run.name != CHECK and run.output.annotations_count:
+                if run.name not in OWN_CHECKS and run.output.annotations_count:
                     notes = await self._api.list_notes(run.id)
                     found += (_report_note(run.name, note) for note in notes)
         except RequestRefused as refused:

@@ -56,7 +56,7 @@ _UNTRUSTED = (
 _NOT_ALLOWED = "the checks found here are not allowed to run: `punchlist allow`, or --yes"
 
 
-class _Candidate(Struct, frozen=True):
+class _ProofCandidate(Struct, frozen=True):
     commit: str
     parents: tuple[str, ...]
     trailers: CommitTrailers
@@ -91,7 +91,7 @@ async def prove_commits(
     )
 
 
-async def _list_commits(session: Session, named: str) -> list[_Candidate]:
+async def _list_commits(session: Session, named: str) -> list[_ProofCandidate]:
     """Return the commits of a range, oldest first, or the one that is named."""
     if named.startswith("-"):
         raise UsageError(f"{named}: is no commit", hint="name a commit or a range, A..B")
@@ -104,7 +104,7 @@ async def _list_commits(session: Session, named: str) -> list[_Candidate]:
     found = []
     for each in filter(bytes.strip, ran.stdout.split(b"\0")):
         commit, parents, message = decode_text(each).split("\n", 2)
-        found.append(_Candidate(commit, tuple(parents.split()), read_trailers(message)))
+        found.append(_ProofCandidate(commit, tuple(parents.split()), read_trailers(message)))
     return found
 
 
@@ -122,7 +122,7 @@ class _Prover:
         ]
         return tuple(dict.fromkeys(" ".join(check.command) for each in known for check in each))
 
-    async def prove(self, candidate: _Candidate) -> CommitVerdict:
+    async def prove(self, candidate: _ProofCandidate) -> CommitVerdict:
         trailers = candidate.trailers
         blank = CommitVerdict(
             commit=candidate.commit,
@@ -147,7 +147,7 @@ class _Prover:
         return await self._execute(candidate, evidence, blank)
 
     async def _execute(
-        self, candidate: _Candidate, evidence: Evidence, blank: CommitVerdict
+        self, candidate: _ProofCandidate, evidence: Evidence, blank: CommitVerdict
     ) -> CommitVerdict:
         parent, git = candidate.parents[0], self._workshop.git
         paths = tuple(await git.list_changed(parent, candidate.commit))
@@ -158,7 +158,7 @@ class _Prover:
         claims = await ClaimExecutor(at, evidence, known.bench, known.refused).execute_all()
         return replace(blank, verdict=judge_claims(evidence.claims, claims), claims=tuple(claims))
 
-    async def _find_obstacle(self, candidate: _Candidate, evidence: Evidence) -> str:
+    async def _find_obstacle(self, candidate: _ProofCandidate, evidence: Evidence) -> str:
         """Return why nothing can be executed, or ''."""
         if len(candidate.parents) != 1:
             return f"it has {len(candidate.parents)} parents"

@@ -26,7 +26,7 @@ class Block(Struct, frozen=True):
     height: float
 
 
-class Bar(Struct, frozen=True):
+class ChartBar(Struct, frozen=True):
     """The bar of a run; `about` is what it shows, in words."""
 
     x: int
@@ -39,7 +39,7 @@ class Chart(Struct, frozen=True):
     width: int
     highest: str
     """What the height of the picture stands for."""
-    bars: tuple[Bar, ...]
+    bars: tuple[ChartBar, ...]
 
 
 def draw_items(points: Sequence[TrendPoint]) -> Chart:
@@ -71,8 +71,8 @@ def _picture_width(points: Sequence[TrendPoint]) -> int:
     return STEP * max(_FEWEST, len(points))
 
 
-def _make_bar(at: int, about: str, blocks: tuple[Block, ...]) -> Bar:
-    return Bar(STEP * at + (STEP - _WIDTH) // 2, _WIDTH, about, blocks)
+def _make_bar(at: int, about: str, blocks: tuple[Block, ...]) -> ChartBar:
+    return ChartBar(STEP * at + (STEP - _WIDTH) // 2, _WIDTH, about, blocks)
 
 
 def _describe_items(point: TrendPoint) -> str:

@@ -1,0 +1,1 @@
+"""Pull requests on Gitea and Forgejo, by their REST API."""

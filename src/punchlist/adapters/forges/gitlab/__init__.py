@@ -1,0 +1,1 @@
+"""Merge requests on GitLab, by its REST API."""

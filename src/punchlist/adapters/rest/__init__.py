@@ -1,0 +1,1 @@
+"""Requests to the REST APIs of forges: one client, its retries, and where a repository is."""

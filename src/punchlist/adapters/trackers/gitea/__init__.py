@@ -1,0 +1,1 @@
+"""Issues on Gitea and Forgejo, by their REST API."""

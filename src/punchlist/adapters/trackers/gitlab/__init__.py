@@ -1,0 +1,1 @@
+"""Issues on GitLab, by its REST API."""

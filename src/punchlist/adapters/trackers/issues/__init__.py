@@ -1,0 +1,1 @@
+"""Issues on any forge: one per item, found again by its fingerprint."""

@@ -1,0 +1,306 @@
+"""GitHub's pull requests on loopback, held to GitHub's own schemas (github_rest.json, github.graphql), with its limits and faults."""
+
+import json
+import re
+from typing import Any
+
+from forge_standin import HERE, TOKEN, Fault, ForgeServer, ForgeState, Refused
+from graphql import build_schema, graphql_sync
+
+REST = json.loads((HERE / "github_rest.json").read_text())
+SCHEMA = build_schema((HERE / "github.graphql").read_text())
+WEB = "https://github.example/acme/shop"
+BODY_LIMIT = 65_536
+BATCH = 50
+LIMITED = Fault(
+    403, headers={"Retry-After": "1"}, message="You have exceeded a secondary rate limit."
+)
+
+
+class _Forbidden(Exception):
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.extensions = {"type": "FORBIDDEN"}
+
+
+class _Fields:
+    """An object whose fields are given."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+
+def _connection(entries: list[Any], make: Any, first: int, after: str | None) -> _Fields:
+    start = int(after or 0)
+    page = entries[start : start + first]
+    more = start + first < len(entries)
+    info = _Fields(hasNextPage=more, endCursor=str(start + first))
+    return _Fields(pageInfo=info, nodes=[make(each) for each in page])
+
+
+class _Root:
+    def __init__(self, state: ForgeState) -> None:
+        self._state = state
+
+    def viewer(self, info: Any) -> _Fields:
+        return _Fields(login=self._state.viewer)
+
+    def repository(self, info: Any, owner: str, name: str) -> Any:
+        return self if (owner, name) == ("acme", "shop") else None
+
+    def pullRequest(self, info: Any, number: int) -> Any:  # noqa: N802 - GitHub's name
+        return self if number == 7 else None
+
+    def reviewThreads(self, info: Any, first: int, after: str | None = None) -> _Fields:  # noqa: N802
+        return _connection(self._state.visible(self._state.threads), self._thread, first, after)
+
+    def comments(self, info: Any, first: int, after: str | None = None) -> _Fields:
+        return _connection(self._state.visible(self._state.comments), self._comment, first, after)
+
+    def reviews(self, info: Any, first: int, after: str | None = None) -> _Fields:
+        return _connection(self._state.visible(self._state.reviews), self._comment, first, after)
+
+    def node(self, info: Any, id: str) -> Any:  # noqa: A002
+        found = next(each for each in self._state.threads if each["id"] == id)
+        thread = self._thread(found)
+        thread.__dict__["__typename"] = "PullRequestReviewThread"
+        return thread
+
+    def resolveReviewThread(self, info: Any, input: dict[str, Any]) -> Any:  # noqa: A002, N802
+        return self._set(input["threadId"], self._state.viewer)
+
+    def unresolveReviewThread(self, info: Any, input: dict[str, Any]) -> Any:  # noqa: A002, N802
+        return self._set(input["threadId"], "")
+
+    def _set(self, name: str, by: str) -> _Fields:
+        if not self._state.may_resolve:
+            raise _Forbidden("Resource not accessible by integration")
+        found = next(each for each in self._state.threads if each["id"] == name)
+        found["resolved"] = by
+        self._state.writes.append(f"{'resolve' if by else 'reopen'} {name}")
+        return _Fields(thread=self._thread(found))
+
+    def _thread(self, thread: dict[str, Any]) -> _Fields:
+        def comments(info: Any, first: int, after: str | None = None) -> _Fields:
+            return _connection(self._state.visible(thread["comments"]), self._comment, first, after)
+
+        by = thread["resolved"]
+        return _Fields(
+            id=thread["id"], path=thread["path"], line=thread["line"], startLine=thread["first"],
+            isResolved=bool(by), resolvedBy=_Fields(login=by) if by else None, comments=comments,
+        )  # fmt: skip
+
+    def _comment(self, comment: dict[str, Any]) -> _Fields:
+        author = _Fields(login=comment["author"], __typename="Bot" if comment["bot"] else "User")
+        return _Fields(
+            fullDatabaseId=str(comment["id"]), body=comment["body"], url=comment["url"], author=author,
+            viewerDidAuthor=comment["author"] == self._state.viewer, state=comment.get("state", "COMMENTED"),
+        )  # fmt: skip
+
+
+SCHEMA.get_type("Actor").resolve_type = lambda value, *_: value.__dict__["__typename"]  # type: ignore[union-attr]
+SCHEMA.get_type("Node").resolve_type = lambda value, *_: value.__dict__["__typename"]  # type: ignore[union-attr]
+
+
+class Actions:
+    """What each REST operation does; by its name in github_rest.json."""
+
+    def __init__(self, state: ForgeState) -> None:
+        self._state = state
+
+    def perform(self, key: str, parts: tuple[str, ...], query: dict[str, str], body: Any) -> Any:
+        method, path = key.split(" ")
+        name = re.sub(r"\{\w+\}", "x", path.removeprefix("/repos/{owner}/{repo}/"))
+        return getattr(self, f"{method.lower()}_{re.sub(r'[^a-zA-Z]+', '_', name)}")(
+            parts[2:], query, body
+        )
+
+    def get_pulls(self, parts: Any, query: dict[str, str], body: Any) -> Any:
+        owner = "someone" if self._state.fork else "acme"
+        return [self._pull()] if query["head"] == f"{owner}:topic" else []
+
+    def get_pulls_x(self, parts: Any, query: Any, body: Any) -> Any:
+        if parts[0] != "7":
+            raise Refused(404, "Not Found")
+        return self._pull()
+
+    def _pull(self) -> dict[str, Any]:
+        state = self._state
+        theirs = "someone/shop" if state.fork else "acme/shop"
+        return {
+            "number": 7, "html_url": f"{WEB}/pull/7", "state": "open", "title": "A change", "user": _user("ann"), "id": 70,
+            "body": None,
+            "head": {"sha": state.head, "ref": "topic", "repo": {"full_name": theirs, "id": 1, "name": "shop", "html_url": WEB,
+                     "description": None}, "user": _user("ann")},
+            "base": {"sha": state.base, "ref": "main", "repo": {"full_name": "acme/shop", "id": 2, "name": "shop",
+                     "html_url": WEB, "description": None}, "user": _user("ann")},
+        }  # fmt: skip
+
+    def post_pulls_x_comments(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        state, path, line = self._state, body["path"], body.get("line")
+        first = body.get("start_line", line)
+        if body["commit_id"] != state.head:
+            raise Refused(422, "commit_id is not part of the pull request")
+        if path not in state.hunks:
+            raise Refused(422, "pull_request_review_thread.path is invalid")
+        if body.get("subject_type") != "file" and not any(
+            a <= first <= line <= b for a, b in state.hunks[path]
+        ):
+            raise Refused(422, "pull_request_review_thread.line must be part of the diff")
+        if "start_line" in body and not body["start_line"] < line:
+            raise Refused(422, "start_line must precede the end line")
+        thread = state.add_thread(
+            path, line, body["body"], state.viewer, first=body.get("start_line")
+        )
+        return self._shown(thread["comments"][0])
+
+    def post_pulls_x_comments_x_replies(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        for thread in self._state.threads:
+            if thread["comments"][0]["id"] == int(parts[1]):
+                self._state.reply(thread, body["body"], self._state.viewer)
+                return self._shown(thread["comments"][-1])
+        raise Refused(404, "Not Found")
+
+    def post_issues_x_comments(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        self._state.comments.append(self._state.add_comment(body["body"], self._state.viewer))
+        return self._shown(self._state.comments[-1])
+
+    def patch_pulls_comments_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        comment = self._find(parts[0])
+        comment["body"] = body["body"]
+        return self._shown(comment)
+
+    patch_issues_comments_x = patch_pulls_comments_x
+
+    def delete_pulls_comments_x(self, parts: Any, query: Any, body: Any) -> None:
+        self._state.delete_comment(self._find(parts[0]))
+
+    delete_issues_comments_x = delete_pulls_comments_x
+
+    def _find(self, name: str) -> dict[str, Any]:
+        said = [
+            *self._state.comments,
+            *(each for thread in self._state.threads for each in thread["comments"]),
+        ]
+        found = next((each for each in said if each["id"] == int(name)), None)
+        if found is None:
+            raise Refused(404, "Not Found")
+        if found["author"] != self._state.viewer:
+            raise Refused(403, "Resource not accessible")
+        return found
+
+    def _shown(self, comment: dict[str, Any]) -> dict[str, Any]:
+        return {"id": comment["id"], "body": comment["body"], "html_url": comment["url"], "user": _user(self._state.viewer),
+                "path": "a.py"}  # fmt: skip
+
+    def get_commits_x_check_runs(self, parts: Any, query: dict[str, str], body: Any) -> Any:
+        name = query.get("check_name")
+        runs = [
+            run
+            for run in self._state.check_runs
+            if run["head_sha"] == parts[0] and name in (None, run["name"])
+        ]
+        return {"total_count": len(runs), "check_runs": [self._check(run) for run in runs]}
+
+    def post_check_runs(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        if not self._state.may_check:
+            raise Refused(403, "Resource not accessible by personal access token")
+        run = {**body, "id": self._state.next_id(), "annotations": []}
+        self._add_notes(run, body)
+        self._state.check_runs.append(run)
+        return self._check(run)
+
+    def patch_check_runs_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        run = next(each for each in self._state.check_runs if each["id"] == int(parts[0]))
+        self._add_notes(run, body)
+        return self._check(run)
+
+    def _add_notes(self, run: dict[str, Any], body: dict[str, Any]) -> None:
+        notes = body["output"].get("annotations", [])
+        if len(notes) > BATCH or len(body["output"]["summary"]) > BODY_LIMIT - 1:
+            raise Refused(422, "Invalid request.")
+        run["annotations"] += notes
+
+    def _check(self, run: dict[str, Any]) -> dict[str, Any]:
+        shown = {key: run[key] for key in ("id", "name", "external_id", "status") if key in run}
+        output = {"title": "t", "text": None, "annotations_count": len(run["annotations"])}
+        return {
+            "external_id": "",
+            "status": "completed",
+            "html_url": WEB,
+            **shown,
+            "output": output,
+        }
+
+    def get_check_runs_x_annotations(self, parts: Any, query: Any, body: Any) -> Any:
+        run = next(each for each in self._state.check_runs if each["id"] == int(parts[0]))
+        return [{"blob_href": WEB, "title": None, **note} for note in run["annotations"]]
+
+    def get_commits_x_status(self, parts: Any, query: Any, body: Any) -> Any:
+        mine = [each for each in self._state.statuses if each["sha"] == parts[0]]
+        return {
+            "state": "pending",
+            "sha": parts[0],
+            "statuses": [self._status(each) for each in mine],
+        }
+
+    def post_statuses_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        self._state.statuses.append({**body, "sha": parts[0], "id": self._state.next_id()})
+        return self._status(self._state.statuses[-1])
+
+    def _status(self, status: dict[str, Any]) -> dict[str, Any]:
+        return {key: status[key] for key in ("id", "state", "context", "description")}
+
+    def get_code_scanning_alerts(self, parts: Any, query: Any, body: Any) -> Any:
+        return self._state.alerts
+
+    def get_collaborators_x_permission(self, parts: Any, query: Any, body: Any) -> Any:
+        if parts[0] not in self._state.permissions:
+            raise Refused(404, "Not Found")
+        return {
+            "permission": self._state.permissions[parts[0]],
+            "role_name": "x",
+            "user": _user(parts[0]),
+        }
+
+
+def _user(login: str) -> dict[str, Any]:
+    return {"login": login, "id": 5, "html_url": f"https://github.example/{login}"}
+
+
+class GithubServer(ForgeServer):
+    name, rest, limited, page = "GitHub", REST, LIMITED, f"{WEB}/pull/7"
+
+    def is_signed(self, headers: Any) -> bool:
+        return headers.get("Authorization") == f"Bearer {TOKEN}"
+
+    def perform(self, key: str, parts: tuple[str, ...], query: dict[str, str], body: Any) -> Any:
+        if isinstance(body, dict) and len(str(body.get("body", ""))) > BODY_LIMIT:
+            raise Refused(422, "body is too long")
+        return Actions(self.state).perform(key, parts, query, body)
+
+    def answer_other(
+        self, method: str, path: str, body: Any
+    ) -> tuple[int, dict[str, str], Any] | None:
+        if path != "/graphql":
+            return None
+        fault = self.next_fault() if "mutation" in body["query"] else None
+        if fault and not fault.effect:
+            return fault.status, fault.headers, {"message": fault.message}
+        answer = self._resolve(body["query"], body["variables"])
+        if fault:
+            return fault.status, fault.headers, {"message": fault.message}
+        return 200, {}, answer
+
+    def _resolve(self, query: str, variables: dict[str, Any]) -> dict[str, Any]:
+        self.state.reads += 1
+        root = _Root(self.state)
+        found = graphql_sync(SCHEMA, query, root_value=root, variable_values=variables)
+        answer: dict[str, Any] = {"data": found.data}
+        if found.errors:
+            answer["errors"] = [
+                {"message": each.message, **(each.extensions or {})} for each in found.errors
+            ]
+            if not all("FORBIDDEN" in str(each.extensions) for each in found.errors):
+                self.state.problems.append(f"GraphQL: {found.errors}")
+        return answer
