@@ -168,6 +168,22 @@ def test_workers_that_file_at_the_same_moment_agree_on_the_first_issue(bench, to
         assert "punchlist:fingerprint" not in issue["body"]
 
 
+def test_issues_that_others_create_while_numbers_are_read_count_from_the_first(bench, told):
+    """Number 1 was free when it was read; then another run created 1 and 2 for the same item."""
+    dossier = told(1)
+    bench.fresh(list_lag=3600)
+
+    def create_meanwhile(asked):
+        if asked.path.endswith("/issues/2") and not bench.github.issues:
+            for _ in range(2):
+                bench.github.add({"title": dossier.title, "body": dossier.body})
+
+    bench.github.rule = create_meanwhile
+    (filing,) = bench.file(dossier)
+    assert filing.ref.endswith("/issues/1")
+    assert [issue["number"] for issue in bench.github.open] == [1]
+
+
 def test_duplicates_that_an_earlier_run_could_not_tidy_are_tidied_by_the_next(bench, told):
     bench.file(told(1))
     bench.github.add({"title": "again", "body": told(1).body, "labels": ["tech-debt"]})

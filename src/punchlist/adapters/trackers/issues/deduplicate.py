@@ -155,12 +155,24 @@ class IssueBoard:
             await self._read_issue(number)
 
     async def _probe_numbers(self) -> None:
-        """Read the next numbers one by one: lists may not show new issues yet."""
+        """Read the next numbers one by one: lists may not show new issues yet.
+
+        Other runs create issues meanwhile: a number that was free may be in use by the time a
+        higher one is, so free numbers below an issue are read once more.
+        """
+        free: list[int] = []
         number, end = self._floor, max(self._seen, default=0) + _GAP
         while number < min(end, self._floor + _READS):
             number += 1
-            if number not in self._seen and await self._read_issue(number):
+            if number in self._seen:
+                continue
+            if await self._read_issue(number):
                 end = max(end, number + _GAP)
+            else:
+                free.append(number)
+        for number in free:
+            if number < max(self._seen, default=0):
+                await self._read_issue(number)
 
     async def _read_issue(self, number: int) -> bool:
         reading = await self._issues.read_issue(number)
