@@ -64,6 +64,8 @@ class Chaos:
         (folder / "flow.yaml").write_text(FLOW)
         self.workers, self.started = [], 0
         self.deaths, self.slept = [], 0
+        self.seen, self.moves = {}, {}
+        """By run: what its row said last, and when it began to say what."""
         self.random = random.Random(asked.seed)
         self.git("init", "--quiet", "--initial-branch=main")
         (self.repo / "README.md").write_text("shop\n")
@@ -184,6 +186,7 @@ class Chaos:
         self.random.shuffle(orders)
         tick = threading.Event()
         while self.count_left() and time.monotonic() - began < self.asked.limit:
+            self._note_moves()
             self._replace_dead()
             if (left_random or left_stopped or orders) and time.monotonic() - last > self.asked.gap:
                 last = time.monotonic()
@@ -229,9 +232,18 @@ class Chaos:
         held = self.ask("SELECT run FROM jobs WHERE state = 'running' AND worker = %s", worker.id)
         self.deaths.append((time.time(), tuple(run for (run,) in held)))
 
+    def _note_moves(self):
+        """Note what has become of each run's row since the last look."""
+        for run, state, worker in self.ask("SELECT run, state, worker FROM jobs"):
+            if self.seen.get(run) != (state, worker):
+                self.seen[run] = (state, worker)
+                self.moves.setdefault(run, []).append(
+                    (time.time(), state, worker.rpartition("-")[2])
+                )
+
     def recoveries(self):
-        """Seconds from each death to the first entry of each run that it interrupted; where the next worker died, too, before it
-        wrote one, from that death.
+        """Seconds from each death to the first entry of each run that it interrupted, with the run and the time of the death; where
+        the next worker died, too, before it wrote one, from that death.
         """
         deaths = sorted((run, at) for at, runs in self.deaths for run in runs)
         found = []
@@ -239,8 +251,22 @@ class Chaos:
             query = "SELECT min(at) FROM entries WHERE run = %s AND at > %s"
             first = self.ask(query, run, at)[0][0]
             if first and not (other == run and then < first):
-                found.append(first - at)
+                found.append((first - at, run, at))
         return sorted(found)
+
+    def explain(self, seconds, run, at):
+        """What happened to a run between a death and the first entry after it."""
+        words = [
+            f"{when - at:+.1f} {state} {worker}"
+            for when, state, worker in self.moves[run]
+            if -1 < when - at < seconds + 1
+        ]
+        deaths = [
+            f"{when - at:+.1f} death"
+            for when, runs in self.deaths
+            if run in runs and abs(when - at) < seconds + 10
+        ]
+        return f"{seconds:.1f} s, {run}: {', '.join(words)}; {', '.join(deaths)}"
 
     def outcome(self, state, number, run):
         """What must be the same in every run, and what is wrong with this one."""
@@ -358,8 +384,10 @@ def report(chaos, state, runs, expected, needed, seconds):
     )
     if times:
         print(
-            f"recovery, lease {chaos.asked.lease} s: median {times[len(times) // 2]:.1f} s, worst {times[-1]:.1f} s"
+            f"recovery, lease {chaos.asked.lease} s: median {times[len(times) // 2][0]:.1f} s, worst {times[-1][0]:.1f} s"
         )
+        for each in times[-chaos.asked.explain :] if chaos.asked.explain else ():
+            print(f"  {chaos.explain(*each)}")
     for run, what in [*wrong.items(), *other.items()][:10]:
         print(f"  {run}: {what}")
     for run in lost[:10]:
@@ -388,6 +416,7 @@ def _arguments():
         "chosen": 20,
         "stopped": 5,
         "seed": 1,
+        "explain": 3,
     }.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     for name, value in {"lease": 5, "seconds": 1, "gap": 3, "limit": 900}.items():

@@ -38,6 +38,10 @@ class StoreAway(StoreError):
     """The database or object store cannot be reached at the moment; the same may be tried again."""
 
 
+class DiskFull(StoreError):
+    """This machine has no room; the run can go on when there is some, or on another machine."""
+
+
 class RunTaken(StoreError):
     """Another process drives the run now: this one may not add to it any more."""
 

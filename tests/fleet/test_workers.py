@@ -1,6 +1,7 @@
 """Workers as processes: they take queued runs, go on with those of dead ones, and give theirs back."""
 
 import json
+import random
 import signal
 import sys
 import urllib.error
@@ -11,6 +12,9 @@ import pytest
 
 from fleet_world import wait_for
 from needs import rarely
+from small_disks import full, mounted
+
+__all__ = ["mounted"]
 
 AGENT = """
 import json, os, sys, time
@@ -103,7 +107,8 @@ def test_a_drained_worker_gives_back_what_does_not_end_and_another_goes_on(fleet
     first = fleet.start_worker("a", "--drain", "0")
     run = fleet.enqueue("feature")
     fleet.wait_kind(run, "begun")
-    assert read_health(first) == (200, [run])
+    status, health = read_health(first)
+    assert (status, health["runs"]) == (200, [run])
     first.signal(signal.SIGTERM)
     assert first.process.wait(timeout=30) == 0
     job = fleet.job(run)
@@ -141,13 +146,13 @@ def test_the_second_signal_stops_a_worker_at_once(fleet):
 
 
 def read_health(worker):
-    """Return the status and the runs that a worker tells of itself."""
+    """Return the status and what a worker tells of itself."""
     assert worker.id
     try:
         with urllib.request.urlopen(worker.health, timeout=10) as told:
-            return told.status, json.load(told)["runs"]
+            return told.status, json.load(told)
     except urllib.error.HTTPError as error:
-        return error.code, json.load(error)["runs"]
+        return error.code, json.load(error)
 
 
 def test_a_running_run_is_stopped_and_a_queued_one_taken_out_by_the_same_command(fleet):
@@ -212,6 +217,37 @@ def test_a_run_that_no_worker_can_fetch_is_stuck_after_ten_tries_with_the_reason
     fleet.command("resume", run, "--queue")
     fleet.wait_ended(run)
     fleet.command("resume", run, "--queue", "--json", code=2)
+
+
+def test_a_worker_whose_disk_is_full_takes_no_run_until_there_is_room(fleet, mounted):
+    home = mounted("fleet/a", "size=96m")
+    filler = full(home, leave=1_000_000)
+    run = fleet.enqueue("feature")
+    worker = fleet.start_worker("a")
+    wait_for(lambda: "no more runs are taken" in worker.lines)
+    status, health = read_health(worker)
+    assert (status, health["runs"]) == (503, [])
+    assert "64 MB" in health["why"]
+    filler.unlink()
+    fleet.wait_ended(run)
+    fleet.check_once(run)
+    assert fleet.job(run).deaths == 0
+
+
+@pytest.mark.soak
+def test_a_run_that_breaks_off_because_the_disk_is_full_goes_on_at_another_worker(fleet, mounted):
+    """It is not a run that ends its workers: no death is counted."""
+    mounted("fleet/a", "size=72m")
+    fleet.repo.git("config", "core.compression", "0")
+    fleet.repo.commit({"large.bin": random.Random(1).randbytes(80_000_000)})
+    run = fleet.enqueue("feature")
+    first = fleet.start_worker("a")
+    wait_for(lambda: "was given back" in first.lines)
+    second = fleet.start_worker("b")
+    fleet.wait_ended(run)
+    fleet.check_once(run)
+    job = fleet.job(run)
+    assert (job.deaths, job.worker) == (0, second.id)
 
 
 def test_what_a_queue_cannot_do_is_told(fleet):

@@ -1,7 +1,6 @@
 """A state folder that cannot be written, or runs full in the middle: a clear error, an intact ledger, and a run that goes on."""
 
 import os
-import shutil
 import subprocess
 import threading
 import time
@@ -10,49 +9,17 @@ from pathlib import Path
 import pytest
 from hostile_ground import RUFF, Ground
 
+from small_disks import full, mounted
+
+__all__ = ["mounted"]
+
 BAD = "import os\n\nprint(1)\n"
-
-
-@pytest.fixture
-def mounted(tmp_path):
-    """Mounts small file systems for a test, and takes them down again."""
-    made: list[Path] = []
-
-    def mount(name: str, options: str) -> Path:
-        folder = tmp_path / name
-        folder.mkdir(exist_ok=True)
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)],
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode:
-            pytest.skip(
-                f"NOT TESTED HERE: a file system of its own cannot be mounted: {os.fsdecode(done.stderr).strip()}"
-            )
-        made.append(folder)
-        return folder
-
-    if shutil.which("mount") is None:
-        pytest.skip("NOT TESTED HERE: there is no mount command")
-    yield mount
-    for folder in reversed(made):
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.fixture
 def sealed(mounted):
     """Makes a mounted folder read-only, for root too."""
     return lambda folder: subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
-
-
-def full(folder: Path, leave: int = 0) -> Path:
-    """Fills a file system but for so many bytes; returns the file to remove."""
-    filler = folder / "filler"
-    status = os.statvfs(folder)
-    with filler.open("wb") as file:
-        file.write(b"\0" * max(0, status.f_bavail * status.f_frsize - leave))
-    return filler
 
 
 def fill_when_held(home: Path, leave: int) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.errors import NO_ROOM, PunchlistError, StoreError
+from punchlist.errors import NO_ROOM, DiskFull, PunchlistError, StoreError
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import Run
 from punchlist.ports.notices import Record
@@ -51,5 +51,5 @@ async def perform_action(verb: str, task: Struct, run: Run, world: World) -> ev.
         return ev.Failed(reason=str(error), hint=error.hint)
     except OSError as error:
         if error.errno in NO_ROOM:
-            raise StoreError(str(error), hint="free some disk space, then resume") from error
+            raise DiskFull(str(error), hint="free some disk space, then resume") from error
         return ev.Failed(reason=str(error))

@@ -13,7 +13,7 @@ from state_contract import started
 
 from postgres_server import find_programs
 from punchlist.adapters.postgres.connection import Database
-from punchlist.adapters.postgres.queue import PostgresQueue
+from punchlist.adapters.postgres.queue import TURN, PostgresQueue
 from punchlist.adapters.postgres.state import PostgresState
 from punchlist.errors import StoreError
 from punchlist.model.ledger.events import Ended, Failed, Interrupted, Resumed, StepDone
@@ -260,6 +260,36 @@ def test_a_run_that_broke_off_waits_before_it_is_tried_again(queue):
     assert queue.give_back("r1", "w", "no network", died=True, delay=3600)
     assert take_all(queue) == []
     assert queue.find("r1").note == "no network"
+
+
+def test_a_run_whose_answer_was_lost_on_the_way_to_its_worker_is_given_to_it_again(queue):
+    add(queue, "r1")
+    add(queue, "r2")
+    assert queue.take("w", (), ANY, []).run == "r1"
+    assert queue.take("w", (), ANY, []).run == "r1", "the worker does not know that it has it"
+    assert queue.take("w", (), ANY, ["r1"]).run == "r2"
+    assert queue.take("w", (), ANY, ["r1", "r2"]) is None
+    assert queue.take("other", (), ANY, []) is None
+
+
+def test_a_worker_that_stops_while_it_takes_a_run_keeps_others_for_seconds_only(queue, fleet_url):
+    """Its transaction has the lock under which runs are taken; the database ends it."""
+    add(queue, "r1")
+    taken = []
+
+    def stop_while_taking(base):
+        if taken:
+            return "again"
+        base.execute("BEGIN")
+        base.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
+        assert base.execute("SHOW idle_in_transaction_session_timeout").fetchone() == ("3s",)
+        base.execute("SET LOCAL idle_in_transaction_session_timeout = '50ms'")
+        taken.append(queue.take("w", (), ANY).run)
+        return base.execute("COMMIT")
+
+    with closing(Database(fleet_url)) as stopped:
+        assert stopped.run(stop_while_taking) == "again", "with another connection"
+    assert taken == ["r1"]
 
 
 def test_no_run_is_taken_twice_by_workers_that_ask_at_once(open_fleet):

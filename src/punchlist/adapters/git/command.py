@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
-from punchlist.errors import RepositoryError, StoreError
+from punchlist.errors import DiskFull, RepositoryError
 
 OLDEST = (2, 32)
 """The first git that knows GIT_CONFIG_GLOBAL."""
@@ -148,12 +148,12 @@ class Git:
     ) -> bytes:
         """Return git's output; raises RepositoryError with git's message.
 
-        If the disk is full, raises StoreError: the run stops, and goes on when there is room.
+        If the disk is full, raises DiskFull: the run stops, and goes on when there is room.
         """
         ran = await self.run(*arguments, stdin=stdin, env=env)
         if ran.ok:
             return ran.stdout
-        kind = StoreError if _FULL in ran.stderr else RepositoryError
+        kind = DiskFull if _FULL in ran.stderr else RepositoryError
         what = f"{self.folder}: git {arguments[0]} failed: {error_text(ran)}"
         raise kind(what, hint=_find_hint(ran))
 

@@ -16,7 +16,7 @@ from punchlist.adapters.git.command import Git, TreeEntry, decode_text, is_utf8
 from punchlist.adapters.git.overlay import Overlay, build_overlay, find_regular, write_overlay
 from punchlist.adapters.git.tree_changes import diff_tree
 from punchlist.adapters.git.workshop import Workshop
-from punchlist.errors import NO_ROOM, RepositoryError, StoreError
+from punchlist.errors import NO_ROOM, DiskFull, RepositoryError
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.tree import Pristine, Tree
 
@@ -76,7 +76,7 @@ class Slot:
         """Reset the folder to exactly the files of a commit, which has those of the listing."""
         try:
             await self._reset_files(commit, listing)
-        except (RepositoryError, StoreError, OSError):
+        except (RepositoryError, DiskFull, OSError):
             self.delete_files()
             await self._reset_files(commit, listing)
         # Git inside the tree gets its own index: marks in it must not decide what is restored.
@@ -293,12 +293,12 @@ def _holds_work(slot: Slot, unfinished: Container[str] | None) -> bool:
 
 @contextmanager
 def _convert_disk_errors(place: Path) -> Iterator[None]:
-    """Convert OSError to StoreError (no space) or RepositoryError, with a hint."""
+    """Convert OSError to DiskFull or RepositoryError, with a hint."""
     try:
         yield
     except OSError as error:
         hint = "free some disk space, or point PUNCHLIST_HOME at a folder that can be written"
-        kind = StoreError if error.errno in NO_ROOM else RepositoryError
+        kind = DiskFull if error.errno in NO_ROOM else RepositoryError
         what = f"{place}: cannot be written: {error.strerror}"
         raise kind(what, hint=f"{hint}; then resume") from error
 

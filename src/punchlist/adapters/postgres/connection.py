@@ -14,7 +14,8 @@ from punchlist.errors import StoreAway, StoreError
 
 R = TypeVar("R")
 Connection = psycopg.Connection[Any]
-_AWAY = (psycopg.OperationalError, PoolTimeout)
+AWAY = (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout, PoolTimeout)
+"""What passes: the same work can be done with another connection."""
 OPTIONS: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -23,6 +24,10 @@ OPTIONS: dict[str, Any] = {
     "tcp_user_timeout": 15_000,
 }
 """A network that swallows everything is noticed in seconds."""
+_HELD = "SET idle_in_transaction_session_timeout = '3s'"
+"""A process that is stopped, or cut off, in a transaction would hold its locks: the database ends
+it, and other processes go on.
+"""
 _SLOW = 6.0
 _FAST = 2.0
 """Seconds to wait for a connection, with and without patience."""
@@ -46,6 +51,7 @@ class Database:
             timeout=_SLOW,
             reconnect_timeout=1,
             open=True,
+            configure=bound_transactions,
             check=ConnectionPool.check_connection,
         )
 
@@ -92,8 +98,27 @@ class Database:
         where = hide_password(self.url)
         why = " ".join(str(error).split()) or type(error).__name__
         hint = "see that the database runs and this machine may use it; then: punchlist resume"
-        kind = StoreAway if isinstance(error, _AWAY) else StoreError
+        kind = StoreAway if isinstance(error, AWAY) else StoreError
         return kind(f"{where}: {hide_password(why)}", hint=hint)
+
+
+def bound_transactions(connection: Connection) -> None:
+    """Let the database end transactions in which it hears nothing for some seconds."""
+    connection.execute(_HELD)
+    if not connection.autocommit:
+        connection.commit()
+
+
+def lock_and_fetch(
+    connection: Connection, lock: int, sql: str, values: dict[str, Any]
+) -> list[Any]:
+    """Execute a statement under an advisory lock, in one round trip; return its rows. What is sent
+    at once also ends if this process is stopped meanwhile.
+    """
+    with connection.pipeline(), connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock,))
+        done = connection.execute(sql, values)
+    return done.fetchall()
 
 
 def hide_password(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from punchlist.adapters.postgres.connection import Connection, Database
+from punchlist.adapters.postgres.connection import Connection, Database, lock_and_fetch
 from punchlist.adapters.postgres.ledger import append_within, decode, encode
 from punchlist.adapters.postgres.workflows import PROTOCOL, Workflows
 from punchlist.model.ledger.events import Entry, Interrupted, Started
@@ -61,6 +61,10 @@ _NEXT = f"""
   UPDATE jobs SET state = 'running', worker = %(worker)s, note = '',
     taken_at = clock_timestamp(), protocol = %(protocol)s
   WHERE run = (SELECT run FROM next) RETURNING run
+"""
+_HELD = """
+  SELECT run FROM jobs WHERE state = 'running' AND worker = %(worker)s AND run <> ALL(%(known)s)
+  LIMIT 1
 """
 _NO_WORK = ("begun", "connectionrefused", "contained", "failed", "interrupted", "resumed")
 """Kinds of events that a run writes also if it gets no further."""
@@ -149,22 +153,28 @@ class PostgresQueue:
         rows = self._database.fetch(_SELECT, {"run": "", "states": list(states)})
         return [_make_job(row) for row in rows]
 
-    def take(self, worker: str, labels: Sequence[str], room: Room) -> Job | None:
-        """Give the next run to a worker, or None: one at a time of a branch, as there is room."""
-        values = {
+    def take(
+        self, worker: str, labels: Sequence[str], room: Room, known: Sequence[str] | None = None
+    ) -> Job | None:
+        """Give the next run to a worker, or None: one at a time of a branch, as there is room.
+        With `known`, a run that the worker has and does not know comes first: the answer to an
+        earlier call was lost.
+        """
+        values: dict[str, Any] = {
             "worker": worker,
             "labels": list(labels),
             "repository": room.repository,
             "agent": room.agent,
             "protocol": self._protocol,
+            "known": list(known or ()),
         }
 
         def work(base: Connection) -> list[Any]:
+            if known is not None and (held := base.execute(_HELD, values).fetchall()):
+                return held
             if not base.execute("SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1").fetchone():
                 return []
-            with base.transaction():
-                base.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
-                return base.execute(_NEXT, values).fetchall()
+            return lock_and_fetch(base, TURN, _NEXT, values)
 
         rows = self._database.run(work)
         return self.find(rows[0][0]) if rows else None

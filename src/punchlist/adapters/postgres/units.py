@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import MsgspecError
 
-from punchlist.adapters.postgres.connection import Connection, Database
+from punchlist.adapters.postgres.connection import Connection, Database, lock_and_fetch
 from punchlist.adapters.postgres.queue import FULL, TURN
 from punchlist.model.ledger import codec as wire
 from punchlist.ports.fleet.units import Taker, Unit, UnitReport, UnitState, UnitTask
@@ -105,9 +105,7 @@ class PostgresUnits:
         def work(base: Connection) -> list[Any]:
             if not base.execute("SELECT 1 FROM units WHERE worker = '' LIMIT 1").fetchone():
                 return []
-            with base.transaction():
-                base.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
-                return base.execute(_TAKE, values).fetchall()
+            return lock_and_fetch(base, TURN, _TAKE, values)
 
         rows = self._database.run(work)
         if not rows:
@@ -139,7 +137,7 @@ class PostgresUnits:
         return self._database.execute(_REPORT, (wire.encode(report), over, unit, worker)) > 0
 
 
-def _make_values(taker: Taker) -> dict[str, object]:
+def _make_values(taker: Taker) -> dict[str, Any]:
     return {
         "worker": taker.worker,
         "labels": list(taker.labels),

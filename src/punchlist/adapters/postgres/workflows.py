@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import psycopg
 
-from punchlist.adapters.postgres.connection import Connection, hide_password
+from punchlist.adapters.postgres.connection import (
+    AWAY,
+    OPTIONS,
+    Connection,
+    bound_transactions,
+    hide_password,
+)
 from punchlist.adapters.postgres.schedules import TICK, read_schedule
 from punchlist.errors import StoreAway, StoreError
 from punchlist.ports.fleet.schedule import Tick
@@ -51,11 +57,16 @@ class Workflows:
 
         return create_engine(
             "postgresql+psycopg://",
-            creator=lambda: psycopg.connect(self._url, connect_timeout=5),
+            creator=self._connect,
             pool_size=4,
             max_overflow=6,
             pool_pre_ping=True,
         )
+
+    def _connect(self) -> Connection:
+        connection = psycopg.connect(self._url, **OPTIONS)
+        bound_transactions(connection)
+        return connection
 
     @cached_property
     def client(self) -> "DBOSClient":
@@ -169,7 +180,7 @@ class Workflows:
         said = getattr(error, "orig", None) or error  # of SQLAlchemy's, without the statement
         why = hide_password(" ".join(str(said).split()))
         hint = "see that the database runs; `punchlist store upgrade` makes what is missing"
-        kind = StoreAway if isinstance(said, psycopg.OperationalError) else StoreError
+        kind = StoreAway if isinstance(said, AWAY) else StoreError
         return kind(f"{hide_password(self._url)}: {why}", hint=hint)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from punchlist.errors import StoreError
+from punchlist.errors import NO_ROOM, DiskFull, StoreError
 
 _ELSEWHERE = "set PUNCHLIST_HOME to a folder you can write to"
 _SPACE = "free some space, then: punchlist resume last"
@@ -56,9 +56,12 @@ def convert_errors(path: Path, done: str) -> Iterator[None]:
 
 def make_store_error(error: sqlite3.Error | OSError, path: Path, done: str) -> StoreError:
     """Return a StoreError with the file, the failed operation, the reason and a hint."""
+    kind = StoreError
     if isinstance(error, OSError):
+        kind = DiskFull if error.errno in NO_ROOM else StoreError
         why, hint = _BY_ERRNO.get(error.errno or 0, (error.strerror or str(error), _ELSEWHERE))
     else:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
+        kind = DiskFull if code == sqlite3.SQLITE_FULL else StoreError
         why, hint = _BY_CODE.get(code, (str(error), ""))
-    return StoreError(f"{path} cannot be {done}: {why}", hint=hint)
+    return kind(f"{path} cannot be {done}: {why}", hint=hint)

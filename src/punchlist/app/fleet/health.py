@@ -15,7 +15,7 @@ READY = "/ready"
 
 
 class WorkerHealth(Struct, frozen=True, kw_only=True):
-    """`ready`: it takes runs."""
+    """`ready`: it takes runs; `why`: why it does not, if it lacks room."""
 
     worker: str
     ready: bool
@@ -24,6 +24,7 @@ class WorkerHealth(Struct, frozen=True, kw_only=True):
     units: int = 0
     """How many single actions it does for runs of other workers."""
     width: int
+    why: str = ""
 
 
 class HealthServer:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import secrets
+import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +24,7 @@ from punchlist.app.fleet.health import WorkerHealth
 from punchlist.app.fleet.helper import TakenUnits
 from punchlist.app.fleet.timekeeper import Timekeeper
 from punchlist.app.fleet.worker_session import Workplace
-from punchlist.errors import AlreadyRunning, RunTaken, StoreAway, StoreError, UsageError
+from punchlist.errors import AlreadyRunning, DiskFull, RunTaken, StoreAway, StoreError, UsageError
 from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.model.ledger.run import Run
 from punchlist.ports.artifacts import ArtifactStore
@@ -42,6 +43,8 @@ _FORGET = 60
 _KEEP = 600
 """Seconds for which a run stays with this worker while a store is away."""
 _RETRY = 5
+_LEAST_ROOM = 64_000_000
+"""Bytes that must be free in a worker's home before it takes a run."""
 _LONG = 180
 """Seconds after which a run has done something: what is away then is away again."""
 
@@ -116,6 +119,8 @@ class Worker:
         self._draining = asyncio.Event()
         self._idle = asyncio.Event()
         self._answered = time.monotonic()
+        self._full = ""
+        """Why this worker takes no runs, if its disk is full."""
 
     def drain(self) -> None:
         """Take no more runs; `work` returns when those at hand have ended or were given back."""
@@ -127,11 +132,12 @@ class Worker:
         away = time.monotonic() - self._answered > self._options.fleet.lease
         return WorkerHealth(
             worker=self.id,
-            ready=not draining and not away,
+            ready=not draining and not away and not self._full,
             draining=draining,
             runs=tuple(self._taken),
             units=self._helper.count,
             width=self._options.width,
+            why=self._full,
         )
 
     async def work(self) -> None:
@@ -175,10 +181,13 @@ class Worker:
 
     async def _take_runs(self) -> None:
         fleet, options = self._options.fleet, self._options
+        self._look_for_room()
         room = Room(repository=fleet.per_repository, agent=fleet.per_agent)
         try:
             while self._has_place:
-                job = await asyncio.to_thread(self._queue.take, self.id, options.labels, room)
+                job = await asyncio.to_thread(
+                    self._queue.take, self.id, options.labels, room, tuple(self._taken)
+                )
                 if job is None:
                     break
                 self._taken[job.run] = _Taken(job, time.monotonic())
@@ -193,7 +202,16 @@ class Worker:
     @property
     def _has_place(self) -> bool:
         busy = len(self._taken) + self._helper.count
-        return busy < self._options.width and not self._draining.is_set()
+        free = busy < self._options.width and not self._full
+        return free and not self._draining.is_set()
+
+    def _look_for_room(self) -> None:
+        """Take nothing while the disk is full: runs would come here first, and all break off."""
+        free = shutil.disk_usage(self._home).free
+        full = "" if free >= _LEAST_ROOM else f"{self._home} has less than 64 MB free"
+        if bool(full) != bool(self._full):
+            self._say(f"{full}: no more runs are taken" if full else "there is room again")
+        self._full = full
 
     async def _start(self, job: Job) -> None:
         try:
@@ -272,6 +290,9 @@ class Worker:
         except asyncio.CancelledError:
             return await self._give_back(job)
         except Exception as error:  # noqa: BLE001 - of whatever kind: it is tried elsewhere
+            self._look_for_room()
+            if self._full or isinstance(error, DiskFull):
+                return await self._give_back(job, str(error), delay=_RETRY)
             _log.exception("run %s broke off", job.run)
             return await self._give_back(job, str(error), died=True)
         return await self._settle(job, run, watcher.reason)

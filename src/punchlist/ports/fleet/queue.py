@@ -116,8 +116,12 @@ class RunQueue(Protocol):
         """Return the runs in these states, in the order in which they are taken."""
         ...
 
-    def take(self, worker: str, labels: Sequence[str], room: Room) -> Job | None:
-        """Give the next run to a worker, or None: one at a time of a branch, as there is room."""
+    def take(
+        self, worker: str, labels: Sequence[str], room: Room, known: Sequence[str] | None = None
+    ) -> Job | None:
+        """Give the next run to a worker, or None: one at a time of a branch, as there is room.
+        With `known`, a run that the worker has and does not know comes first.
+        """
         ...
 
     def finish(self, run: str, worker: str, state: JobState, note: str = "") -> bool:
