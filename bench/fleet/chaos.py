@@ -3,10 +3,12 @@
     python bench/fleet/chaos.py [--runs 100] [--workers 4] [--random 20] [--chosen 20] [--stopped 5] [--lease 5] [--seed 1]
     python bench/fleet/chaos.py --runs 20 --random 0 --chosen 0 --stopped 0 --away database=30
     python bench/fleet/chaos.py --runs 20 --random 0 --chosen 0 --stopped 0 --away objects=30
+    python bench/fleet/chaos.py --runs 40 --random 0 --chosen 0 --stopped 0 --full 8 --jumps 12
 
 Each run has a branch, a finding that is fixed, committed and pushed, and one that is filed at a stand-in for GitHub. Chosen points:
 an effect is done (answer, patch, commit, push, issue) and its event is not written yet. A worker that dies is replaced by one with
-an empty home; one that is stopped sleeps past its lease and wakes up. Exit code 1 if anything is lost, twice, or other than without
+an empty home; one that is stopped sleeps past its lease and wakes up. A full disk is a worker's home of 128 MB that is filled for
+some seconds (as root). A jump sets a worker's clock to another day (with Debian's libfaketime). Exit code 1 if anything is lost, twice, or other than without
 kills.
 """
 
@@ -22,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
@@ -40,6 +42,7 @@ from punchlist.model.ledger.hash_chain import verify_lines
 from s3_server import run_s3
 
 HERE = Path(__file__).parent
+FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 POINTS = {
     "reviewed": "answer", "attempted": "patch", "committed": "commit", "published": "push", "filed": "issue",
 }  # fmt: skip
@@ -63,7 +66,7 @@ class Chaos:
             each.mkdir()
         (folder / "flow.yaml").write_text(FLOW)
         self.workers, self.started = [], 0
-        self.deaths, self.slept = [], 0
+        self.deaths, self.slept, self.filled, self.jumped = [], 0, 0, 0
         self.seen, self.moves = {}, {}
         """By run: what its row said last, and when it began to say what."""
         self.random = random.Random(asked.seed)
@@ -82,7 +85,18 @@ class Chaos:
         folder = self.folder / home
         folder.mkdir(exist_ok=True)
         own = {"PUNCHLIST_HOME": str(folder), "PUNCHLIST_STORE": self.url, "OUR_TOKEN": TOKEN}
+        if self.asked.jumps:
+            own |= self._make_clock(home)
         return os.environ | IDENTITY | self.objects | own
+
+    def _make_clock(self, name):
+        """Give a process, and what it starts, a clock that can be set by a file."""
+        clock = self.folder / f"{name}.clock"
+        clock.write_text("+0")
+        return {
+            "LD_PRELOAD": str(FAKETIME), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_DONT_RESET": "1",
+        }  # fmt: skip
 
     def ask(self, query, *values):
         """Return the rows of a query; where the database is away, wait for it."""
@@ -145,6 +159,11 @@ class Chaos:
     def start_worker(self):
         self.started += 1
         name = f"worker-{self.started}"
+        if self.asked.full:
+            (self.folder / name).mkdir()
+            subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", "size=128m", "tmpfs", self.folder / name], check=True
+            )
         log = self.folder / f"{name}.log"
         words = (
             "worker",
@@ -168,7 +187,13 @@ class Chaos:
 
     def end_workers(self):
         while self.workers:
-            self.workers.pop().kill()
+            worker = self.workers.pop()
+            worker.kill()
+            self._remove_disk(worker)
+
+    def _remove_disk(self, worker):
+        if self.asked.full:
+            subprocess.run(["umount", "--lazy", worker.home], check=True)
 
     def count_left(self):
         states = "('queued', 'running')"
@@ -179,6 +204,8 @@ class Chaos:
         began, last = time.monotonic(), time.monotonic()
         left_random = self.asked.random if kill else 0
         left_stopped = self.asked.stopped if kill else 0
+        others = [self._fill] * self.asked.full + [self._jump] * self.asked.jumps if kill else []
+        self.random.shuffle(others)
         orders = [
             f"{kind}.{n}" for n in range(-(-self.asked.chosen // len(POINTS))) for kind in POINTS
         ]
@@ -188,7 +215,9 @@ class Chaos:
         while self.count_left() and time.monotonic() - began < self.asked.limit:
             self._note_moves()
             self._replace_dead()
-            if (left_random or left_stopped or orders) and time.monotonic() - last > self.asked.gap:
+            if (
+                left_random or left_stopped or orders or others
+            ) and time.monotonic() - last > self.asked.gap:
                 last = time.monotonic()
                 if orders:
                     (self.orders / orders.pop()).touch()
@@ -198,6 +227,8 @@ class Chaos:
                 elif left_stopped and (victim := self._choose_busy()):
                     self._put_to_sleep(victim)
                     left_stopped -= 1
+                elif others and (victim := self._choose_busy()):
+                    others.pop()(victim)
             tick.wait(0.05)
         self.unobeyed = [
             order.name for order in self.orders.glob("[a-z]*.[0-9]*") if "obeyed" not in order.name
@@ -208,6 +239,7 @@ class Chaos:
         for worker in [each for each in self.workers if each.process.poll() is not None]:
             self.workers.remove(worker)
             self._record_death(worker)
+            self._remove_disk(worker)
             self.start_worker()
 
     def _choose_busy(self):
@@ -222,6 +254,22 @@ class Chaos:
         worker.signal(signal.SIGSTOP)
         timer = threading.Timer(2 * self.asked.lease, self._wake, (worker,))
         timer.start()
+
+    def _fill(self, worker):
+        """Fill a worker's disk, and make room again some seconds later."""
+        self.filled += 1
+        filler = worker.home / "filler"
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(bytes(1 << 20)):
+                pass
+        threading.Timer(6, filler.unlink, (True,)).start()
+
+    def _jump(self, worker):
+        """Set a worker's clock forward or back; an object store refuses one that is a day off, until it is set right."""
+        self.jumped += 1
+        clock = self.folder / f"{worker.home.name}.clock"
+        clock.write_text(self.random.choice(["+1d", "-1d", "+60s", "-60s"]))
+        threading.Timer(8, clock.write_text, (self.random.choice(["+0", "+20s", "-20s"]),)).start()
 
     def _wake(self, worker):
         if worker.process.poll() is None:
@@ -373,10 +421,10 @@ def report(chaos, state, runs, expected, needed, seconds):
         other |= {run: outcome} if outcome != expected else {}
     paid = sum(chaos.calls(number) for number in runs)
     flying = sum(len(held) for _, held in chaos.deaths)
-    times = chaos.recoveries()
+    times = [] if chaos.jumped else chaos.recoveries()
     print(
         f"{len(runs)} runs, {chaos.asked.workers} workers, {len(chaos.deaths) - chaos.slept} deaths ({len(list(chaos.orders.glob('obeyed-*')))} at"
-        f" chosen points, {len(chaos.unobeyed)} not reached), {chaos.slept} stopped past their lease, {flying} runs interrupted, {seconds:.0f} s"
+        f" chosen points, {len(chaos.unobeyed)} not reached), {chaos.slept} stopped past their lease, {flying} runs interrupted, {chaos.filled} disks full, {chaos.jumped} clocks set, {seconds:.0f} s"
     )
     print(f"lost {len(lost)}, something twice or broken {len(wrong)}, another outcome {len(other)}")
     print(
@@ -417,12 +465,17 @@ def _arguments():
         "stopped": 5,
         "seed": 1,
         "explain": 3,
+        "full": 0,
+        "jumps": 0,
     }.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     for name, value in {"lease": 5, "seconds": 1, "gap": 3, "limit": 900}.items():
         parser.add_argument(f"--{name}", type=float, default=value)
     parser.add_argument("--away", default="", help="database=SECONDS or objects=SECONDS")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.jumps and FAKETIME is None:
+        parser.error("--jumps needs libfaketime: apt-get install libfaketime")
+    return asked
 
 
 if __name__ == "__main__":

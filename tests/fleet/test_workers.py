@@ -234,6 +234,21 @@ def test_a_worker_whose_disk_is_full_takes_no_run_until_there_is_room(fleet, mou
     assert fleet.job(run).deaths == 0
 
 
+def test_a_worker_that_breaks_off_every_run_pauses_and_the_runs_end_elsewhere(fleet):
+    """It has another object store than the others; the runs are not to blame, nor stuck."""
+    wrong = fleet.folder / "wrong"
+    wrong.mkdir()
+    runs = [fleet.enqueue("feature"), fleet.enqueue("other")]
+    broken = fleet.start_worker("a", "--width", "1", PUNCHLIST_OBJECTS=str(wrong))
+    wait_for(lambda: "no run is taken for 5 s" in broken.lines)
+    status, health = read_health(broken)
+    assert status == 503
+    assert "2 runs in a row broke off here" in health["why"]
+    fleet.start_worker("b")
+    fleet.wait_ended(*runs)
+    assert fleet.job(runs[1]).deaths == 0
+
+
 @pytest.mark.soak
 def test_a_run_that_breaks_off_because_the_disk_is_full_goes_on_at_another_worker(fleet, mounted):
     """It is not a run that ends its workers: no death is counted."""

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import secrets
-import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +19,29 @@ from punchlist.adapters.store.lease import FileLease
 from punchlist.app.drive.background import STOPPED
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.drive.run_cache import read_start
+from punchlist.app.fleet.fitness import Fitness
 from punchlist.app.fleet.health import WorkerHealth
 from punchlist.app.fleet.helper import TakenUnits
 from punchlist.app.fleet.timekeeper import Timekeeper
 from punchlist.app.fleet.worker_session import Workplace
-from punchlist.errors import AlreadyRunning, DiskFull, RunTaken, StoreAway, StoreError, UsageError
-from punchlist.model.ledger.events import Entry, Interrupted
+from punchlist.errors import (
+    AlreadyRunning,
+    DiskFull,
+    PunchlistError,
+    RunTaken,
+    StoreAway,
+    StoreError,
+    UsageError,
+)
+from punchlist.model.ledger.events import (
+    Begun,
+    ConnectionRefused,
+    Contained,
+    Entry,
+    Failed,
+    Interrupted,
+    Resumed,
+)
 from punchlist.model.ledger.run import Run
 from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.fleet.queue import Job, JobState, Room, WorkerInfo
@@ -43,8 +59,6 @@ _FORGET = 60
 _KEEP = 600
 """Seconds for which a run stays with this worker while a store is away."""
 _RETRY = 5
-_LEAST_ROOM = 64_000_000
-"""Bytes that must be free in a worker's home before it takes a run."""
 _LONG = 180
 """Seconds after which a run has done something: what is away then is away again."""
 
@@ -61,19 +75,25 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     fleet: FleetSettings = FleetSettings()
 
 
+_NO_PROGRESS = (Begun, ConnectionRefused, Contained, Failed, Resumed)
+
+
 class _StopWatcher:
-    """Notes why the run was interrupted last."""
+    """Notes why the run was interrupted last, and that it gets on."""
 
     reason = ""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], note_progress: Callable[[], None]) -> None:
         self.say = say
+        self.note_progress = note_progress
 
     def handle_start(self, place: str, action: Action) -> None: ...
 
     def handle_event(self, entry: Entry, run: Run) -> None:
         if isinstance(entry.event, Interrupted):
             self.reason = entry.event.reason
+        elif not isinstance(entry.event, _NO_PROGRESS):
+            self.note_progress()
 
     def handle_output(self, label: str, piece: str) -> None: ...
 
@@ -119,8 +139,7 @@ class Worker:
         self._draining = asyncio.Event()
         self._idle = asyncio.Event()
         self._answered = time.monotonic()
-        self._full = ""
-        """Why this worker takes no runs, if its disk is full."""
+        self._fitness = Fitness(home, say)
 
     def drain(self) -> None:
         """Take no more runs; `work` returns when those at hand have ended or were given back."""
@@ -132,12 +151,12 @@ class Worker:
         away = time.monotonic() - self._answered > self._options.fleet.lease
         return WorkerHealth(
             worker=self.id,
-            ready=not draining and not away and not self._full,
+            ready=not draining and not away and not self._fitness.why,
             draining=draining,
             runs=tuple(self._taken),
             units=self._helper.count,
             width=self._options.width,
-            why=self._full,
+            why=self._fitness.why,
         )
 
     async def work(self) -> None:
@@ -181,7 +200,7 @@ class Worker:
 
     async def _take_runs(self) -> None:
         fleet, options = self._options.fleet, self._options
-        self._look_for_room()
+        self._fitness.look_for_room()
         room = Room(repository=fleet.per_repository, agent=fleet.per_agent)
         try:
             while self._has_place:
@@ -202,16 +221,8 @@ class Worker:
     @property
     def _has_place(self) -> bool:
         busy = len(self._taken) + self._helper.count
-        free = busy < self._options.width and not self._full
-        return free and not self._draining.is_set()
-
-    def _look_for_room(self) -> None:
-        """Take nothing while the disk is full: runs would come here first, and all break off."""
-        free = shutil.disk_usage(self._home).free
-        full = "" if free >= _LEAST_ROOM else f"{self._home} has less than 64 MB free"
-        if bool(full) != bool(self._full):
-            self._say(f"{full}: no more runs are taken" if full else "there is room again")
-        self._full = full
+        width = 1 if self._fitness.on_trial else self._options.width
+        return busy < width and not self._fitness.why and not self._draining.is_set()
 
     async def _start(self, job: Job) -> None:
         try:
@@ -277,7 +288,7 @@ class Worker:
         return await taken.task
 
     async def _drive_taken(self, job: Job) -> str:
-        watcher = _StopWatcher(self._say)
+        watcher = _StopWatcher(self._say, self._fitness.note_progress)
         self._say(f"run {job.run} begins")
         try:
             run = await self._resume_patiently(job, watcher)
@@ -290,11 +301,12 @@ class Worker:
         except asyncio.CancelledError:
             return await self._give_back(job)
         except Exception as error:  # noqa: BLE001 - of whatever kind: it is tried elsewhere
-            self._look_for_room()
-            if self._full or isinstance(error, DiskFull):
-                return await self._give_back(job, str(error), delay=_RETRY)
-            _log.exception("run %s broke off", job.run)
-            return await self._give_back(job, str(error), died=True)
+            if not isinstance(error, PunchlistError):
+                _log.exception("run %s broke off", job.run)
+            counts = self._fitness.note_broken(job.run, str(error))
+            died = counts and not isinstance(error, DiskFull)
+            delay = 0 if died or self._fitness.why else _RETRY
+            return await self._give_back(job, str(error), died=died, delay=delay)
         return await self._settle(job, run, watcher.reason)
 
     async def _resume_patiently(self, job: Job, watcher: _StopWatcher) -> Run:
