@@ -42,7 +42,8 @@ class S3Server:
         (folder / "who.json").write_text(json.dumps({"identities": [who]}))
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start it, and wait until it answers: `took` seconds."""
+        began = time.monotonic()
         log = self._folder / "log"
         with log.open("wb") as output:
             self._process = subprocess.Popen(
@@ -58,6 +59,7 @@ class S3Server:
                 stderr=output,
             )
         self._wait(log)
+        self.took = time.monotonic() - began
 
     def stop(self) -> None:
         self._process.kill()

@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
@@ -60,7 +60,9 @@ class Chaos:
 
     def __init__(self, asked, folder, url, github, objects):
         self.asked, self.folder, self.url, self.github = asked, folder, url, github
-        self.objects = {"PUNCHLIST_OBJECTS": "s3://objects/chaos", **objects.keys}
+        self.objects = {"PUNCHLIST_OBJECTS": str(folder / "objects")}
+        if objects:
+            self.objects = {"PUNCHLIST_OBJECTS": "s3://objects/chaos", **objects.keys}
         self.repo, self.orders = folder / "repo", folder / "orders"
         for each in (self.repo, self.orders):
             each.mkdir()
@@ -370,7 +372,7 @@ def main():
         tempfile.TemporaryDirectory(prefix="punchlist-chaos-") as name,
         start_server() as server,
         Standin(Github(time.time)) as github,
-        run_s3() as objects,
+        nullcontext() if asked.folder else run_s3() as objects,
     ):
         url = server.make_database("chaos")
         upgrade_store(url)
@@ -381,7 +383,7 @@ def main():
 
 def measure(chaos, state, servers):
     asked = chaos.asked
-    calm = {n: chaos.enqueue(n) for n in range(asked.runs if asked.away else 2)}
+    calm = {n: chaos.enqueue(n) for n in range(asked.runs if asked.away else asked.calm)}
     chaos.start_workers()
     chaos.run_all(kill=False)
     chaos.end_workers()
@@ -444,10 +446,10 @@ def report(chaos, state, runs, expected, needed, seconds):
 
 
 def _take_away(server, seconds):
-    """Stop a server; return the seconds until it answers again."""
+    """Stop a server, and start it so that it answers after so many seconds; return how many they were."""
     began = time.monotonic()
     server.stop()
-    threading.Event().wait(seconds)
+    threading.Event().wait(max(0, seconds - getattr(server, "took", 0)))
     server.start()
     return time.monotonic() - began
 
@@ -464,6 +466,7 @@ def _arguments():
         "chosen": 20,
         "stopped": 5,
         "seed": 1,
+        "calm": 2,
         "explain": 3,
         "full": 0,
         "jumps": 0,
@@ -471,6 +474,9 @@ def _arguments():
         parser.add_argument(f"--{name}", type=int, default=value)
     for name, value in {"lease": 5, "seconds": 1, "gap": 3, "limit": 900}.items():
         parser.add_argument(f"--{name}", type=float, default=value)
+    parser.add_argument(
+        "--folder", action="store_true", help="objects are in a folder, not in a real S3"
+    )
     parser.add_argument("--away", default="", help="database=SECONDS or objects=SECONDS")
     asked = parser.parse_args()
     if asked.jumps and FAKETIME is None:
