@@ -61,7 +61,7 @@ from punchlist.views.pulls.orders import Order, OrderVerb
 from punchlist.views.pulls.suggestion import Suggestion, make_suggestion
 
 _FORK = "the fixes were not pushed: the branch is in a fork, whose author can apply the suggestions"
-_MOVED = "the pull request has moved on to another commit; nothing was posted"
+MOVED = "the pull request has moved on to another commit; nothing was posted"
 
 
 class PullPlan(Struct, frozen=True):
@@ -163,8 +163,8 @@ class PullAnswer:
             await self._conclude(why)
             return self._result(run, notes=(why,))
         if not self._dry and (await self._forge.change(self.pull.number)).head != self.pull.head:
-            await self._conclude(_MOVED)
-            return self._result(run, notes=(_MOVED,))
+            await self._conclude(MOVED)
+            return self._result(run, notes=(MOVED,))
         history = load_history(self._session, self.pull.url)
         if not self._dry:
             known = load_dismissals(self._session.store, self._session.key)
