@@ -13,6 +13,7 @@ from test_cli_pr import Shop
 
 from needs import rarely
 from punchlist.adapters.store.sqlite import SqliteStore
+from punchlist.model.ledger.fold import fold_entries
 
 SECRET = "a long secret"
 
@@ -179,9 +180,9 @@ def test_hostile_notices_are_refused_with_the_reason_and_none_is_kept(site, shop
     with SqliteStore.open(site.home) as store, store.transaction() as base:
         assert base.execute("SELECT count(*) FROM pull_notices").fetchone()[0] == 0
         assert base.execute("SELECT count(*) FROM notice_keys").fetchone()[0] == 0
-        rows = [("elsewhere", n, "none", "a/b", "", 0, "s", 0, 0) for n in range(1000)]
-        columns = "place, number, forge, repository, head, again, stamp, at, due"
-        marks = ", ".join("?" * 9)
+        rows = [("elsewhere", n, "none", "a/b", "", "s", 0, 0) for n in range(1000)]
+        columns = "place, number, forge, repository, head, stamp, at, due"
+        marks = ", ".join("?" * 8)
         base.executemany(f"INSERT INTO pull_notices ({columns}) VALUES ({marks})", rows)
     with site.client(role="") as client:
         full = send(client, pushed(shop), "d-9")
@@ -218,3 +219,51 @@ def test_an_order_in_a_comment_is_obeyed_without_a_push(site, shop, kind):
         }[kind.name]  # fmt: skip
         assert send(client, payload, "d-2", event, forge=kind.name).json()["queued"]
         wait_for(lambda: thread["resolved"] or "dismissed" in str(thread["comments"][1:]).lower())
+
+
+@pytest.mark.soak
+def test_a_check_asked_for_once_more_is_one_more_run_and_a_resolved_thread_a_dismissal(site, shop):
+    start(site, shop)
+    site.register(shop.repo.root)
+    about = {"repository": {"full_name": "acme/shop"}}
+    pull = {"number": 7, "head": {"sha": shop.state.head}}
+    asked = {"action": "rerequested", "check_run": {"name": "punchlist", "pull_requests": [pull]}}
+    resolved = {"action": "resolved", "pull_request": pull, "sender": {"type": "User"}}
+
+    def wait_answered(runs):
+        with SqliteStore.open(site.home) as store:
+            wait_for(lambda: not store.fetch_rows("SELECT 1 FROM pull_notices", ()))
+            assert len(store.runs()) == runs
+            return store.runs()[0].id
+
+    with site.client(role="") as client:
+        assert send(client, pushed(shop), "d-1").json()["queued"]
+        wait_comment(shop, shop.state.head[:10])
+        wait_answered(1)
+        assert send(client, {**about, **asked}, "d-2", "check_run").json()["queued"]
+        wait_answered(2)
+        shop.state.own_threads()[0]["resolved"] = "ann"
+        thread = {**about, **resolved}
+        assert send(client, thread, "d-3", "pull_request_review_thread").json()["queued"]
+        run = wait_answered(2)
+    with SqliteStore.open(site.home) as store:
+        (item,) = fold_entries(run, store.read(run)).items.values()
+    assert item.status == "dismissed"
+
+
+@pytest.mark.soak
+def test_a_pull_request_that_waits_for_its_turn_is_answered_when_there_is_room(site, shop):
+    """One run at a time: the others are put off, and none is dropped."""
+    start(site, shop, **{"serve.runs": 1})
+    site.register(shop.repo.root)
+    with site.client() as client:
+        place = client.get("/api/repositories").json()[0]["id"]
+        asked = {"repository_id": place, "kind": "all", "workflow": "review"}
+        client.post("/api/runs", json=asked)
+        for number in range(3):
+            assert send(client, pushed(shop), f"d-{number}").json()["queued"]
+            shop.repo.git("checkout", "--quiet", "topic")
+            shop.repo.commit({f"c{number}.py": "import re\n"})
+            shop.push()
+        assert send(client, pushed(shop), "d-9").json()["queued"]
+        wait_comment(shop, shop.state.head[:10])

@@ -56,7 +56,10 @@ def test_a_newer_notice_takes_the_place_of_one_that_waits_and_is_not_forgotten_w
     assert not pulls.give_up(old, "x")
     assert [each.notice for each in pulls.list_all()] == [notice(head=NEXT, again=True), notice(8)]
     put(state, "d4", notice())
-    assert pulls.find("r1", 7).notice == notice(head=NEXT, again=True), "a comment pushes nothing"
+    kept = pulls.find("r1", 7)
+    assert kept.notice == notice(head=NEXT, again=True), "a comment pushes nothing"
+    assert kept.asked >= kept.age, "asked for with the notice before"
+    assert pulls.find("r1", 8).asked is None
 
 
 def test_what_is_put_off_says_why_and_what_is_over_is_tried_after_another_notice(open_state):

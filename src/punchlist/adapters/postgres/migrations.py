@@ -170,7 +170,7 @@ STEPS: tuple[str, ...] = (
       forge text NOT NULL,
       repository text NOT NULL,
       head text NOT NULL,
-      again boolean NOT NULL,
+      asked timestamptz,
       stamp text NOT NULL,
       at timestamptz NOT NULL DEFAULT clock_timestamp(),
       due timestamptz NOT NULL DEFAULT clock_timestamp(),

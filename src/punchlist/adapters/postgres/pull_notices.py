@@ -13,7 +13,8 @@ from punchlist.ports.serving.pull_notices import KeptNotice, PullNotice, Taken
 _KEPT = "interval '7 days'"
 """For so long a delivery is known, and a notice that is over is shown."""
 _SELECT = f"""
-  SELECT place, number, forge, repository, head, again, stamp,
+  SELECT place, number, forge, repository, head,
+    extract(epoch FROM clock_timestamp() - asked)::float8, stamp,
     extract(epoch FROM clock_timestamp() - at)::float8, tries, why,
     greatest(0, extract(epoch FROM due - clock_timestamp()))::float8, over
   FROM pull_notices
@@ -34,12 +35,13 @@ _ROOM = """
   FROM pull_notices WHERE NOT over
 """
 _PUT = """
-  INSERT INTO pull_notices AS old (place, number, forge, repository, head, again, stamp)
-  VALUES (%(place)s, %(number)s, %(forge)s, %(repository)s, %(head)s, %(again)s, %(stamp)s)
+  INSERT INTO pull_notices AS old (place, number, forge, repository, head, asked, stamp)
+  VALUES (%(place)s, %(number)s, %(forge)s, %(repository)s, %(head)s,
+    CASE WHEN %(again)s THEN clock_timestamp() END, %(stamp)s)
   ON CONFLICT (place, number) DO UPDATE SET forge = excluded.forge, tries = 0, why = '',
     repository = excluded.repository, stamp = excluded.stamp, at = excluded.at,
     head = CASE WHEN excluded.head = '' AND NOT old.over THEN old.head ELSE excluded.head END,
-    again = excluded.again OR (old.again AND NOT old.over),
+    asked = coalesce(excluded.asked, CASE WHEN NOT old.over THEN old.asked END),
     due = CASE WHEN old.over THEN excluded.due ELSE least(old.due, excluded.due) END, over = false
 """
 """It keeps the place of the one that waits, and what only that one says."""
@@ -118,16 +120,17 @@ class PostgresPulls:
 
 
 def _make_notice(row: Sequence[Any]) -> KeptNotice:
-    place, number, forge, repository, head, again, stamp, age, tries, why, rest, over = row
+    place, number, forge, repository, head, asked, stamp, age, tries, why, rest, over = row
+    again = asked is not None
+    notice = PullNotice(forge=forge, repository=repository, number=number, head=head, again=again)
     return KeptNotice(
         place=place,
-        notice=PullNotice(
-            forge=forge, repository=repository, number=number, head=head, again=again
-        ),
+        notice=notice,
         stamp=stamp,
         age=age,
         tries=tries,
         why=decode(why),
+        asked=asked,
         rest=rest,
         over=over,
     )

@@ -65,7 +65,7 @@ class EmbeddedState:
     def pulls(self) -> "SqliteNotices":
         from punchlist.adapters.store.serving.pull_notices import SqliteNotices
 
-        return SqliteNotices(self.store, self._own)
+        return SqliteNotices(self.store, self._home)
 
     def claim_run(self, run: str) -> bool:
         """Return True: on one machine the run's lock, and its first event below it, decide."""

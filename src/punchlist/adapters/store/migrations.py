@@ -41,7 +41,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
              forge TEXT NOT NULL,
              repository TEXT NOT NULL,
              head TEXT NOT NULL,
-             again INTEGER NOT NULL,
+             asked REAL,
              stamp TEXT NOT NULL,
              at REAL NOT NULL,
              due REAL NOT NULL,

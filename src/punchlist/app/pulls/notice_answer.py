@@ -102,11 +102,11 @@ class NoticeAnswer:
     def _make_request(self, session: Session, answer: PullAnswer) -> Request:
         if answer.pull.fork:
             return Request(workflow="review", allow_checks=False, ask_agents=False)
-        if not self._kept.notice.again:
+        if self._kept.asked is None:
             return Request()
         last = load_history(session, answer.pull.url).last
-        since = last is not None and last.started_at >= time.time() - self._kept.age
-        return Request(force=not since)
+        done = last is not None and last.started_at >= time.time() - self._kept.asked
+        return Request(force=not done)
 
     async def _begin_run(self, session: Session, answer: PullAnswer, plan: PullPlan) -> str:
         queue = session.state.queue

@@ -34,6 +34,8 @@ class KeptNotice(Struct, frozen=True, kw_only=True):
     tries: int = 0
     why: str = ""
     """Why the last try failed, or what is waited for."""
+    asked: float | None = None
+    """Seconds since a person asked for another run, if one did."""
     rest: float = 0
     """Seconds until it is tried; 0: it may be tried now."""
     over: bool = False

@@ -15,14 +15,15 @@ from punchlist.ports.serving.pull_notices import KeptNotice, PullNotice, Taken
 
 _KEPT = 7 * 86400
 """Seconds for which a delivery is known, and a notice that is over is shown."""
-_COLUMNS = "place, number, forge, repository, head, again, stamp, at, tries, why, due, over"
+_COLUMNS = "place, number, forge, repository, head, asked, stamp, at, tries, why, due, over"
 _PUT = """
-  INSERT INTO pull_notices AS old (place, number, forge, repository, head, again, stamp, at, due)
-  VALUES (:place, :number, :forge, :repository, :head, :again, :stamp, :now, :now)
+  INSERT INTO pull_notices AS old (place, number, forge, repository, head, asked, stamp, at, due)
+  VALUES (:place, :number, :forge, :repository, :head, CASE WHEN :again THEN :now END, :stamp, :now,
+    :now)
   ON CONFLICT (place, number) DO UPDATE SET forge = excluded.forge, tries = 0, why = '',
     repository = excluded.repository, stamp = excluded.stamp, at = excluded.at,
     head = CASE WHEN excluded.head = '' AND NOT old.over THEN old.head ELSE excluded.head END,
-    again = excluded.again OR (old.again AND NOT old.over),
+    asked = coalesce(excluded.asked, CASE WHEN NOT old.over THEN old.asked END),
     due = CASE WHEN old.over THEN excluded.due ELSE min(old.due, excluded.due) END, over = 0
 """
 """It keeps the place of the one that waits, and what only that one says."""
@@ -33,11 +34,11 @@ _AGAIN = """
 
 
 class SqliteNotices:
-    """`own`: the folder for the locks of what is being answered."""
+    """`home`: the folder for the locks of what is being answered."""
 
-    def __init__(self, store: SqliteStore, own: Path) -> None:
+    def __init__(self, store: SqliteStore, home: Path) -> None:
         self._store = store
-        self._own = own
+        self._home = home
 
     def put(self, place: str, notice: PullNotice, keys: Sequence[str], most: int) -> Taken:
         """Keep the notice and the keys of its delivery, both or none."""
@@ -72,7 +73,7 @@ class SqliteNotices:
     def hold(self, place: str, number: int) -> FileLease:
         """Lock the pull request. Raise AlreadyRunning if another process has it."""
         name = f"pull-{sha256(f'{place} {number}'.encode()).hexdigest()[:32]}.lock"
-        return FileLease.acquire_path(self._own / "requests" / name, f"pull request {number}")
+        return FileLease.acquire_path(self._home / "requests" / name, f"pull request {number}")
 
     def finish(self, kept: KeptNotice) -> bool:
         """Forget a notice that is answered; return False if a newer one has come meanwhile."""
@@ -102,10 +103,9 @@ def _has_room(base: sqlite3.Connection, place: str, number: int, most: int) -> b
 
 
 def _make_notice(row: Sequence[Any], now: float) -> KeptNotice:
-    place, number, forge, repository, head, again, stamp, at, tries, why, due, over = row
-    notice = PullNotice(
-        forge=forge, repository=repository, number=number, head=head, again=bool(again)
-    )
+    place, number, forge, repository, head, asked, stamp, at, tries, why, due, over = row
+    again = asked is not None
+    notice = PullNotice(forge=forge, repository=repository, number=number, head=head, again=again)
     return KeptNotice(
         place=place,
         notice=notice,
@@ -113,6 +113,7 @@ def _make_notice(row: Sequence[Any], now: float) -> KeptNotice:
         age=max(0.0, now - at),
         tries=tries,
         why=wire.unescape_text(why),
+        asked=max(0.0, now - asked) if again else None,
         rest=max(0.0, due - now),
         over=bool(over),
     )
