@@ -135,7 +135,10 @@ class PullAnswer:
             history = load_history(session, pull.url)
         entries = gather_entries(self._conversation, await self._find_settled(history, workshop))
         last = history.last
-        again = request.force or bool(self._select(OrderVerb.AGAIN, OrderVerb.FIX))
+        # A process that is killed after the run has not recorded the order that it obeyed.
+        obeyed = {comment for run in history.runs for comment in run.started.orders}
+        orders = self._select(OrderVerb.AGAIN, OrderVerb.FIX)
+        again = request.force or any(order.id not in obeyed for order in orders)
         if last is not None and not last.ended and last.started.change.head == pull.head:
             return PullPlan(resume=last.id)
         if last is not None and not again and await self._is_current(last, workshop):
@@ -143,7 +146,7 @@ class PullAnswer:
             if list_ids(entries) <= said and request.workflow in ("", last.started.workflow_name):
                 return PullPlan(run=last)
         files = write_findings(session.home, entries, self._conversation)
-        words = [order.words for order in self._select(OrderVerb.FIX) if order.words]
+        words = [each.words for each in orders if each.verb == OrderVerb.FIX and each.words]
         return PullPlan(
             request=replace(
                 request,
@@ -152,6 +155,7 @@ class PullAnswer:
                 findings=(*request.findings, *files),
                 notes="\n".join(filter(None, (request.notes, *words))),
                 pull=pull.url,
+                orders=tuple(order.id for order in orders),
                 force=again,
             )
         )
