@@ -120,6 +120,11 @@ def check(action="rerequested", kind="check_run", name="punchlist", pulls=({"num
     return about(**{"action": action, kind: {"name": name, "pull_requests": pulls}})
 
 
+def group(action="checks_requested", branch=f"gh-readonly-queue/main/pr-7-{'b' * 40}"):
+    made = {"head_sha": HEAD, "head_ref": f"refs/heads/{branch}", "base_sha": "b" * 40, "base_ref": "refs/heads/main"}  # fmt: skip
+    return about(action=action, merge_group=made)
+
+
 def note(text, kind="MergeRequest", *, system=False, **parts):
     told = {"note": text, "noteable_type": kind, "system": system, "action": "create", **parts}
     request = {"iid": 7, "last_commit": {"id": HEAD}} if kind == "MergeRequest" else None
@@ -153,6 +158,11 @@ def test_an_order_a_rejection_and_a_resolved_thread_ask_for_a_look(forge, event,
     assert notice == PullNotice(forge=forge, repository="acme/shop", number=7)
 
 
+def test_a_merge_queue_that_asks_for_a_check_gets_the_verdict_of_the_pull_request():
+    _, notice = read("github", group(), "merge_group")
+    assert (notice.number, notice.group, notice.head) == (7, HEAD, "")
+
+
 @pytest.mark.parametrize("kind", ["check_run", "check_suite"])
 def test_a_check_that_a_person_wants_once_more_asks_for_another_run(kind):
     _, notice = read("github", check(kind=kind), kind)
@@ -165,7 +175,8 @@ def test_a_check_that_a_person_wants_once_more_asks_for_another_run(kind):
         ("github", "pull_request", pull("closed"), "'closed' asks for nothing"),
         ("github", "pull_request", pull("labeled"), "'labeled' asks for nothing"),
         ("github", "ping", {"zen": "x"}, "the webhook is set up"),
-        ("github", "merge_group", {"action": "checks_requested"}, "punchlist ci reviews merge groups"),
+        ("github", "merge_group", group("destroyed"), "'destroyed' asks for nothing"),
+        ("github", "merge_group", group(branch="topic"), "names no pull request"),
         ("github", "push", {}, "a notice of its own"),
         ("github", "\x1b]", {}, "asks for nothing"),
         ("github", "issue_comment", said(ORDER, issue=NUMBER), "no order"),

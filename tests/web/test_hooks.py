@@ -180,9 +180,9 @@ def test_hostile_notices_are_refused_with_the_reason_and_none_is_kept(site, shop
     with SqliteStore.open(site.home) as store, store.transaction() as base:
         assert base.execute("SELECT count(*) FROM pull_notices").fetchone()[0] == 0
         assert base.execute("SELECT count(*) FROM notice_keys").fetchone()[0] == 0
-        rows = [("elsewhere", n, "none", "a/b", "", "s", 0, 0) for n in range(1000)]
-        columns = "place, number, forge, repository, head, stamp, at, due"
-        marks = ", ".join("?" * 8)
+        rows = [("elsewhere", n, "none", "a/b", "", "", "s", 0, 0) for n in range(1000)]
+        columns = 'place, number, forge, repository, head, "group", stamp, at, due'
+        marks = ", ".join("?" * 9)
         base.executemany(f"INSERT INTO pull_notices ({columns}) VALUES ({marks})", rows)
     with site.client(role="") as client:
         full = send(client, pushed(shop), "d-9")
@@ -242,6 +242,13 @@ def test_a_check_asked_for_once_more_is_one_more_run_and_a_resolved_thread_a_dis
         wait_answered(1)
         assert send(client, {**about, **asked}, "d-2", "check_run").json()["queued"]
         wait_answered(2)
+        merged = {"head_sha": "e" * 40, "base_sha": shop.state.base, "base_ref": "refs/heads/main"}
+        merged["head_ref"] = f"refs/heads/gh-readonly-queue/main/pr-7-{shop.state.base}"
+        group = {**about, "action": "checks_requested", "merge_group": merged}
+        assert send(client, group, "d-q", "merge_group").json()["queued"]
+        wait_answered(2)
+        verdicts = dict(shop.state.concluded())
+        assert verdicts["e" * 40] == verdicts[shop.state.head] == "failure"
         shop.state.own_threads()[0]["resolved"] = "ann"
         thread = {**about, **resolved}
         assert send(client, thread, "d-3", "pull_request_review_thread").json()["queued"]

@@ -50,14 +50,17 @@ def test_a_newer_notice_takes_the_place_of_one_that_waits_and_is_not_forgotten_w
     put(state, "d1", notice(head=HEAD))
     put(state, "d2", notice(8))
     old = pulls.find("r1", 7)
-    put(state, "d3", notice(head=NEXT, again=True))
+    put(state, "d3", notice(head=NEXT, again=True, group=HEAD))
     assert not pulls.finish(old)
     assert not pulls.put_off(old, "x", 60)
     assert not pulls.give_up(old, "x")
-    assert [each.notice for each in pulls.list_all()] == [notice(head=NEXT, again=True), notice(8)]
+    assert [each.notice for each in pulls.list_all()] == [
+        notice(head=NEXT, again=True, group=HEAD),
+        notice(8),
+    ]
     put(state, "d4", notice())
     kept = pulls.find("r1", 7)
-    assert kept.notice == notice(head=NEXT, again=True), "a comment pushes nothing"
+    assert kept.notice == notice(head=NEXT, again=True, group=HEAD), "a comment pushes nothing"
     assert kept.asked >= kept.age, "asked for with the notice before"
     assert pulls.find("r1", 8).asked is None
 

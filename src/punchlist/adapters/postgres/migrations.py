@@ -170,6 +170,7 @@ STEPS: tuple[str, ...] = (
       forge text NOT NULL,
       repository text NOT NULL,
       head text NOT NULL,
+      "group" text NOT NULL,
       asked timestamptz,
       stamp text NOT NULL,
       at timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -4,6 +4,8 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from punchlist.adapters.postgres.connection import Connection, Database
 from punchlist.adapters.postgres.leases import PostgresLease, PostgresLeases
 from punchlist.adapters.postgres.ledger import decode, encode
@@ -13,7 +15,7 @@ from punchlist.ports.serving.pull_notices import KeptNotice, PullNotice, Taken
 _KEPT = "interval '7 days'"
 """For so long a delivery is known, and a notice that is over is shown."""
 _SELECT = f"""
-  SELECT place, number, forge, repository, head,
+  SELECT place, number, forge, repository, head, "group",
     extract(epoch FROM clock_timestamp() - asked)::float8, stamp,
     extract(epoch FROM clock_timestamp() - at)::float8, tries, why,
     greatest(0, extract(epoch FROM due - clock_timestamp()))::float8, over
@@ -35,12 +37,14 @@ _ROOM = """
   FROM pull_notices WHERE NOT over
 """
 _PUT = """
-  INSERT INTO pull_notices AS old (place, number, forge, repository, head, asked, stamp)
-  VALUES (%(place)s, %(number)s, %(forge)s, %(repository)s, %(head)s,
+  INSERT INTO pull_notices AS old (place, number, forge, repository, head, "group", asked, stamp)
+  VALUES (%(place)s, %(number)s, %(forge)s, %(repository)s, %(head)s, %(group)s,
     CASE WHEN %(again)s THEN clock_timestamp() END, %(stamp)s)
   ON CONFLICT (place, number) DO UPDATE SET forge = excluded.forge, tries = 0, why = '',
     repository = excluded.repository, stamp = excluded.stamp, at = excluded.at,
     head = CASE WHEN excluded.head = '' AND NOT old.over THEN old.head ELSE excluded.head END,
+    "group" = CASE WHEN excluded."group" = '' AND NOT old.over THEN old."group"
+      ELSE excluded."group" END,
     asked = coalesce(excluded.asked, CASE WHEN NOT old.over THEN old.asked END),
     due = CASE WHEN old.over THEN excluded.due ELSE least(old.due, excluded.due) END, over = false
 """
@@ -120,9 +124,10 @@ class PostgresPulls:
 
 
 def _make_notice(row: Sequence[Any]) -> KeptNotice:
-    place, number, forge, repository, head, asked, stamp, age, tries, why, rest, over = row
+    place, number, forge, repository, head, group, asked, stamp, age, tries, why, rest, over = row
     again = asked is not None
-    notice = PullNotice(forge=forge, repository=repository, number=number, head=head, again=again)
+    named = PullNotice(forge=forge, repository=repository, number=number)
+    notice = replace(named, head=head, again=again, group=group)
     return KeptNotice(
         place=place,
         notice=notice,

@@ -41,6 +41,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
              forge TEXT NOT NULL,
              repository TEXT NOT NULL,
              head TEXT NOT NULL,
+             "group" TEXT NOT NULL,
              asked REAL,
              stamp TEXT NOT NULL,
              at REAL NOT NULL,

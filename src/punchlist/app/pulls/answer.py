@@ -47,6 +47,7 @@ from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.forge.forge import Forge, ShownBoard
 from punchlist.settings import PullSettings
 from punchlist.views.pulls.board import (
+    CheckResult,
     Picture,
     Settled,
     find_closed,
@@ -54,6 +55,7 @@ from punchlist.views.pulls.board import (
     make_board,
     make_failed_check,
 )
+from punchlist.views.pulls.board_text import fit_body
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.diff_table import parse_table
 from punchlist.views.pulls.difference import plan_updates
@@ -103,6 +105,7 @@ class PullAnswer:
         self.pull = pull
         self._conversation = conversation
         self._dry = dry
+        self._shown: CheckResult | None = None
         self._settings: PullSettings = session.settings().settings.pr
         history = load_history(session, pull.url)
         self._judged = judge_orders(conversation, history.orders)
@@ -185,13 +188,25 @@ class PullAnswer:
         """Return the newest run about the pull request."""
         return load_history(self._session, self.pull.url).runs[-1]
 
-    async def fail(self, why: str) -> None:
-        """Conclude the check of a run that could not be finished."""
-        await self._conclude(f"the run failed: {why}")
+    async def fail(self, why: str, commit: str = "") -> None:
+        """Conclude the check of a run that could not be finished, on the head or that commit."""
+        await self._conclude(f"the run failed: {why}", commit)
 
-    async def _conclude(self, why: str) -> None:
+    async def pass_verdict(self, commit: str) -> None:
+        """Conclude the check of a commit that a merge queue made of the pull request: as that of
+        the reviewed head, which was shown before.
+        """
+        if self._shown is not None:
+            said = f"Of the commit {self.pull.head[:10]}, which is in the merge queue."
+            told = f"{said}\n\n{self._shown.summary}"
+            check = replace(self._shown, head=commit, summary=fit_body(told), annotations=())
+            await self._forge.conclude(replace(self.pull, head=commit), check)
+
+    async def _conclude(self, why: str, commit: str = "") -> None:
         if not self._dry:
-            await self._forge.conclude(self.pull, make_failed_check(self.pull.head, why))
+            head = commit or self.pull.head
+            failed = make_failed_check(head, why)
+            await self._forge.conclude(replace(self.pull, head=head), failed)
 
     async def _dismiss(self, history: PullHistory, workshop: Workshop) -> None:
         landed = history.last is not None and await self._is_landed(history.last, workshop)
@@ -287,6 +302,7 @@ class PullAnswer:
             shown = ShownBoard(updates=tuple(each.about for each in updates), notes=picture.notes)
             return replace(self._result(picture.run, shown=shown), board=texts)
         shown = await self._forge.show(picture.pull, board)
+        self._shown = board.check
         if shown.unplaced or any(each.startswith("thread ") for each in shown.updates):
             # Once more: the summary links to the threads, and tells what has none.
             heard = await self._forge.heard(picture.pull)

@@ -77,6 +77,8 @@ class NoticeAnswer:
                 if tells:
                     with suppress(PunchlistError):  # the forge may be what is away
                         await answer.fail(result.why)
+                        if result.over and self._kept.notice.group:
+                            await answer.fail(result.why, self._kept.notice.group)
                 return result
         except PunchlistError as error:
             return _judge_error(error)
@@ -97,7 +99,11 @@ class NoticeAnswer:
             return self._explain_end(session, ended)
         self._lease.confirm()
         shown = await answer.show(ended)
-        return NoticeResult(why=MOVED, seconds=_SOON) if MOVED in shown.notes else NoticeResult()
+        if MOVED in shown.notes:
+            return NoticeResult(why=MOVED, seconds=_SOON)
+        if self._kept.notice.group:
+            await answer.pass_verdict(self._kept.notice.group)
+        return NoticeResult()
 
     def _make_request(self, session: Session, answer: PullAnswer) -> Request:
         if answer.pull.fork:

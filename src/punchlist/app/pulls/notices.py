@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.app.ci.payload import (
     CheckPayload,
     CommentPayload,
+    GroupPayload,
     MergePayload,
     NotePayload,
     NoticePayload,
@@ -23,6 +25,8 @@ from punchlist.views.pulls.board import CHECK
 _NAME = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.-]+(?:/[\w.-]+)+", re.ASCII)
 _LONGEST_NAME = 1000
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_QUEUED = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-(?P<number>[1-9][0-9]{0,8})-[0-9a-f]{40}")
+"""A branch of GitHub's merge queue."""
 _ACTIONS = frozenset(
     {"opened", "reopened", "synchronize", "synchronized", "ready_for_review", "edited"}
 )
@@ -42,6 +46,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
     number: int
     head: str = ""
     again: bool = False
+    group: str = ""
     name: str = ""
     """The name of the repository, if it stands elsewhere than in most notices."""
 
@@ -58,10 +63,9 @@ def parse_notice(forge: str, event: str, body: bytes) -> PullNotice | NothingAsk
     name = asked.name or parse_payload(body, what, NoticePayload).repository.full_name
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise UsageError(f"{what}: it names no repository")
-    head = asked.head if _COMMIT.fullmatch(asked.head) else ""
-    return PullNotice(
-        forge=forge, repository=name, number=asked.number, head=head, again=asked.again
-    )
+    head, group = (each if _COMMIT.fullmatch(each) else "" for each in (asked.head, asked.group))
+    named = PullNotice(forge=forge, repository=name, number=asked.number)
+    return replace(named, head=head, again=asked.again, group=group)
 
 
 def _leave(action: str) -> NothingAsked:
@@ -143,6 +147,17 @@ def _read_check(body: bytes, what: str) -> _Asked | NothingAsked:
     return _Asked(number=pull.number, head=pull.head.sha, again=True)
 
 
+def _read_group(body: bytes, what: str) -> _Asked | NothingAsked:
+    """Read that a merge queue wants the verdict of a commit that it made of a pull request."""
+    found = parse_payload(body, what, GroupPayload)
+    queued = _QUEUED.fullmatch(found.merge_group.head_ref)
+    if found.action != "checks_requested":
+        return _leave(found.action)
+    if queued is None:
+        return NothingAsked("the branch of the merge group names no pull request")
+    return _Asked(number=int(queued["number"]), group=found.merge_group.head_sha)
+
+
 def _read_merge_request(body: bytes, what: str) -> _Asked | NothingAsked:
     found = parse_payload(body, what, MergePayload)
     asked = found.object_attributes
@@ -175,6 +190,7 @@ READERS: dict[str, dict[str, _Reader]] = {
         "pull_request_review_thread": _read_thread,
         "check_run": _read_check,
         "check_suite": _read_check,
+        "merge_group": _read_group,
     },
     "gitea": {
         "pull_request": _read_pull,
@@ -191,7 +207,6 @@ READERS: dict[str, dict[str, _Reader]] = {
 """By forge and event. Gitea has two names for the events of reviews, an old and a new one."""
 _REASONS = {
     "Confidential Note Hook": "internal comments are left out: an answer would show them to all",
-    "merge_group": "punchlist ci reviews merge groups, in a job of the queue",
     "ping": "the webhook is set up",
     "push": "a push to a pull request has a notice of its own",
 }

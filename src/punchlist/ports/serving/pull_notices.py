@@ -11,7 +11,8 @@ from punchlist.ports.state import Lease
 
 class PullNotice(Struct, frozen=True, kw_only=True):
     """What a forge says of a pull request. `repository`: its name there; `head`: the commit that
-    was pushed, '' if none was; `again`: a person asks for another run.
+    was pushed, '' if none was; `again`: a person asks for another run; `group`: the commit of a
+    merge queue that waits for the verdict, or ''.
     """
 
     forge: str
@@ -19,6 +20,7 @@ class PullNotice(Struct, frozen=True, kw_only=True):
     number: int
     head: str = ""
     again: bool = False
+    group: str = ""
 
 
 class KeptNotice(Struct, frozen=True, kw_only=True):

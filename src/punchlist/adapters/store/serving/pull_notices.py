@@ -8,6 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from punchlist.adapters.store.lease import FileLease
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger import codec as wire
@@ -15,14 +17,19 @@ from punchlist.ports.serving.pull_notices import KeptNotice, PullNotice, Taken
 
 _KEPT = 7 * 86400
 """Seconds for which a delivery is known, and a notice that is over is shown."""
-_COLUMNS = "place, number, forge, repository, head, asked, stamp, at, tries, why, due, over"
+_COLUMNS = (
+    """place, number, forge, repository, head, "group", asked, stamp, at, tries, why, due, over"""
+)
 _PUT = """
-  INSERT INTO pull_notices AS old (place, number, forge, repository, head, asked, stamp, at, due)
-  VALUES (:place, :number, :forge, :repository, :head, CASE WHEN :again THEN :now END, :stamp, :now,
-    :now)
+  INSERT INTO pull_notices AS old (place, number, forge, repository, head, "group", asked, stamp,
+    at, due)
+  VALUES (:place, :number, :forge, :repository, :head, :group, CASE WHEN :again THEN :now END,
+    :stamp, :now, :now)
   ON CONFLICT (place, number) DO UPDATE SET forge = excluded.forge, tries = 0, why = '',
     repository = excluded.repository, stamp = excluded.stamp, at = excluded.at,
     head = CASE WHEN excluded.head = '' AND NOT old.over THEN old.head ELSE excluded.head END,
+    "group" = CASE WHEN excluded."group" = '' AND NOT old.over THEN old."group"
+      ELSE excluded."group" END,
     asked = coalesce(excluded.asked, CASE WHEN NOT old.over THEN old.asked END),
     due = CASE WHEN old.over THEN excluded.due ELSE min(old.due, excluded.due) END, over = 0
 """
@@ -103,9 +110,10 @@ def _has_room(base: sqlite3.Connection, place: str, number: int, most: int) -> b
 
 
 def _make_notice(row: Sequence[Any], now: float) -> KeptNotice:
-    place, number, forge, repository, head, asked, stamp, at, tries, why, due, over = row
+    place, number, forge, repository, head, group, asked, stamp, at, tries, why, due, over = row
     again = asked is not None
-    notice = PullNotice(forge=forge, repository=repository, number=number, head=head, again=again)
+    named = PullNotice(forge=forge, repository=repository, number=number)
+    notice = replace(named, head=head, again=again, group=group)
     return KeptNotice(
         place=place,
         notice=notice,
