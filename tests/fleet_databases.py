@@ -13,7 +13,7 @@ from punchlist.app.stores import upgrade_store
 _NUMBERS = count()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fleet_server():
     """A server with the database `made`, which has all tables and is copied for each test."""
     with run_server() as url:

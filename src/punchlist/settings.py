@@ -172,10 +172,12 @@ class WebhookSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="k
 
 
 class FleetSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Of `punchlist worker`; a repository cannot set them."""
+    """Of a fleet; a repository cannot set them."""
 
     lease: Annotated[float, Meta(ge=1)] = 15
-    """After how many seconds without a sign of life a worker is dead, and others take its runs."""
+    """After how many seconds without a sign of life a worker or server is dead, and others take its
+    runs and notices.
+    """
     per_repository: Annotated[int, Meta(ge=0)] = 4
     """How many runs of one repository are under way at once in all workers; 0: any number."""
     per_agent: Annotated[int, Meta(ge=0)] = 0

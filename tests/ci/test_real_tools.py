@@ -15,6 +15,8 @@ from service_files import ACTION, ROOT, TEMPLATES
 
 import npm
 from needs import miss
+from punchlist.app.pulls.notices import parse_notice
+from punchlist.ports.serving.pull_notices import PullNotice
 
 pytestmark = pytest.mark.soak
 HERE = Path(__file__).parent
@@ -61,6 +63,25 @@ def test_actionlint_finds_nothing_in_the_workflows(tmp_path):
 
     assert lint(str(bad)), "it looks"
     assert lint(*files) == []
+
+
+def test_every_example_of_a_notice_of_github_is_read_and_those_about_pushes_ask_for_a_look():
+    modules, trouble = npm.installed(HERE / "package.json")
+    if trouble:
+        miss(f"NOT TESTED: no examples of notices: {trouble}")
+    asked = set()
+    for file in (modules / "@octokit" / "webhooks-examples").glob("*/index.json"):
+        for event in json.loads(file.read_bytes()):
+            for payload in event["examples"]:
+                read = parse_notice("github", event["name"], json.dumps(payload).encode())
+                if isinstance(read, PullNotice):
+                    asked.add((event["name"], payload["action"]))
+    assert asked == {
+        *(("pull_request", each) for each in ("opened", "reopened", "synchronize", "ready_for_review")),
+        *(("pull_request_review_thread", each) for each in ("resolved", "unresolved")),
+        ("check_suite", "rerequested"),
+        ("merge_group", "checks_requested"),
+    }  # fmt: skip
 
 
 WORKFLOW = """

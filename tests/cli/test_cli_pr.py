@@ -579,6 +579,7 @@ def test_a_process_killed_between_a_write_and_its_answer_leaves_nothing_twice(
     shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(2)})
     state, flags = shop.state, ["--push"] if push else []
     theirs = state.add_thread("a.py", 1, "`json` is imported but unused", "ann")
+    state.comments.append(state.add_comment("/punchlist again", "ann"))
     state.hold_after = writes
     child = pr.punchlist.start(*pr.arguments("--quiet", *flags))
     assert state.held.wait(120)
@@ -592,7 +593,9 @@ def test_a_process_killed_between_a_write_and_its_answer_leaves_nothing_twice(
     assert state.writes == before
     assert [each["author"] for each in theirs["comments"]] == ["ann", "punchy"]
     assert len(state.own_threads()) == (not push)
-    assert len(state.comments) == len(state.concluded()) == 1
+    assert [each["author"] for each in state.comments] == ["ann", "punchy"]
+    assert len(state.concluded()) == 1
+    assert len(pr.punchlist.json("list")) == 1, "the order is obeyed once"
     assert (
         "import" not in shop.repo.git("--git-dir", str(shop.remote), "show", "topic:a.py")
     ) == push

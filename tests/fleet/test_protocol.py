@@ -9,7 +9,7 @@ from punchlist.adapters.postgres.workflows import PROTOCOL
 from punchlist.model.ledger.events import AnyEvent
 from punchlist.settings import LoadedSettings
 
-SHAPES = {2: "47341d3f4e7ea20a"}
+SHAPES = {3: "a6114198369be475"}
 """By protocol: what a worker must be able to read."""
 
 

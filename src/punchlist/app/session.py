@@ -61,8 +61,9 @@ class Session:
 
     @cached_property
     def state(self) -> SharedState:
-        store = self.settings().settings.store
-        return open_state(store, self.home, readonly=self._readonly)
+        known = self.settings().settings
+        lease = known.fleet.lease
+        return open_state(known.store, self.home, readonly=self._readonly, lease=lease)
 
     @property
     def store(self) -> Ledgers:

@@ -12,6 +12,7 @@ from punchlist.ports.store import Ledgers
 if TYPE_CHECKING:
     from punchlist.ports.fleet.units import Units
     from punchlist.ports.serving.access import Access
+    from punchlist.ports.serving.pull_notices import PullNotices
     from punchlist.ports.serving.records import Allowances, RepositoryList, RequestKeys
 
 
@@ -115,6 +116,11 @@ class SharedState(Protocol):
 
     @property
     def allowances(self) -> "Allowances": ...
+
+    @property
+    def pulls(self) -> "PullNotices":
+        """What forges said of pull requests that are not answered yet."""
+        ...
 
     @property
     def queue(self) -> RunQueue | None:

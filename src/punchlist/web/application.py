@@ -50,6 +50,7 @@ def build_application(app: WebSession, entrance: Sessions) -> Litestar:
         going.cancel()
         cleaning.cancel()
         answering.cancel()
+        await asyncio.gather(answering, return_exceptions=True)
         await preparing
         await app.close()
 

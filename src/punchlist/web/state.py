@@ -19,7 +19,7 @@ from punchlist.app.drive.fleet import load_fleet
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.drive.threaded import ThreadedDriver
 from punchlist.app.drive.unfinished import UnfinishedRun
-from punchlist.app.pulls.listing import list_pulls
+from punchlist.app.pulls.listing import list_notices, list_pulls
 from punchlist.app.pulls.pull_queue import PullQueue
 from punchlist.app.repositories import Repositories, RepositoryEntry
 from punchlist.app.session import Session
@@ -35,7 +35,7 @@ from punchlist.settings import load_settings
 from punchlist.views.request_fields import RUN_ID
 from punchlist.views.run_state import State, find_state
 from punchlist.views.tables.fleet import Fleet
-from punchlist.views.tables.pulls import PullLine
+from punchlist.views.tables.pulls import NoticeLine, PullLine
 from punchlist.views.tables.trends import Trends
 from punchlist.web.problem import Refused
 from punchlist.web.schemas import Document
@@ -186,6 +186,11 @@ class WebSession(Workspace[ThreadedDriver]):
         """Return the pull requests of registered repositories; their runs are read in a thread."""
         known = self.repositories.list_all()
         return await asyncio.to_thread(list_pulls, self.store, known, self.is_driven)
+
+    async def load_notices(self) -> tuple[NoticeLine, ...]:
+        """Return the notices of forges that are not answered yet, read in a thread."""
+        kept = await asyncio.to_thread(self.session.state.pulls.list_all)
+        return list_notices(kept, self.repositories.list_all())
 
     def run_state(self, run: Run) -> State:
         return find_state(run, driven=self.is_driven(run.id))

@@ -7,6 +7,8 @@ from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
+from notices_contract import *  # noqa: F403 - all tests of the contract
+from notices_contract import notice, put
 from serving_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import started
@@ -21,6 +23,7 @@ from punchlist.app.start.start import choose_run_id
 from punchlist.errors import RunTaken, StoreAway, StoreError
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Halted
+from punchlist.ports.serving.pull_notices import Taken
 from punchlist.ports.state import StopRequest
 
 
@@ -123,6 +126,22 @@ def test_what_runs_cost_before_an_upgrade_is_known_after_it(open_state, url):
         base.execute("ALTER TABLE entries DROP COLUMN dollars, DROP COLUMN unpriced")
         base.execute(next(step for step in STEPS if "entries_by_cost" in step))
     assert store.sum_usage(0) == Usage(dollars=1.25, unpriced=1)
+
+
+def test_a_database_of_an_older_version_takes_notices_of_forges_after_an_upgrade(
+    open_state, url, tmp_path
+):
+    first = open_state()
+    put(first, "d0", notice(1))
+    first.store.append("r1", "0", "a", started(), 1.0)
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute("DROP TABLE pull_notices")
+        base.execute("UPDATE punchlist_schema SET version = %s", (VERSION - 1,))
+        with pytest.raises(StoreError, match="older schema"):
+            PostgresState(url, tmp_path)
+        assert migrate(base) == VERSION - 1
+    assert put(open_state(), "d1", notice()) is Taken.KEPT
+    assert open_state().store.find_run("last") == "r1"
 
 
 def test_a_database_that_cannot_be_reached_is_told_without_its_password(tmp_path):

@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 
 import pytest
+from notices_contract import *  # noqa: F403 - all tests of the contract
 from serving_contract import *  # noqa: F403 - all tests of the contract
 from state_contract import *  # noqa: F403 - all tests of the contract
 

@@ -4,16 +4,19 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from state_contract import started
 
 from punchlist.adapters.store import migrations
+from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.adapters.store.sqlite import FILE, SqliteStore
 from punchlist.errors import StoreError, UsageError
 from punchlist.model.ledger.events import Ended, Halted
 from punchlist.model.ledger.hash_chain import verify_entries
+from punchlist.ports.serving.pull_notices import PullNotice, Taken
 
 SRC = Path(__file__).parents[3] / "src"
 
@@ -130,6 +133,22 @@ def test_a_ledger_of_a_newer_punchlist_is_left_alone(tmp_path):
         with pytest.raises(StoreError, match="newer punchlist") as told:
             SqliteStore.open(tmp_path, readonly=readonly)
         assert "upgrade" in told.value.hint
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_ledger_of_an_older_punchlist_keeps_its_runs_and_takes_notices_of_forges(
+    tmp_path, version
+):
+    with sqlite3.connect(tmp_path / FILE) as database:
+        for statement in (each for step in migrations.STEPS[:version] for each in step):
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {version}")
+        database.execute("INSERT INTO runs (id, repository, started_at) VALUES ('r1', '/x', 1)")
+    with closing(EmbeddedState(tmp_path)) as state:
+        notice = PullNotice(forge="github", repository="acme/shop", number=7)
+        assert state.pulls.put("r1", notice, ("a", "b"), 9) is Taken.KEPT
+        assert [each.notice for each in state.pulls.list_all()] == [notice]
+        assert state.store.find_run("last") == "r1"
 
 
 @pytest.mark.parametrize("readonly", [True, False])

@@ -163,6 +163,24 @@ STEPS: tuple[str, ...] = (
     """,
     "ALTER TABLE jobs ADD COLUMN done integer NOT NULL DEFAULT 0",
     "ALTER TABLE jobs ADD COLUMN protocol integer NOT NULL DEFAULT 1",
+    """
+    CREATE TABLE pull_notices (
+      place text NOT NULL,
+      number integer NOT NULL,
+      forge text NOT NULL,
+      repository text NOT NULL,
+      head text NOT NULL,
+      "group" text NOT NULL,
+      asked timestamptz,
+      stamp text NOT NULL,
+      at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      due timestamptz NOT NULL DEFAULT clock_timestamp(),
+      tries integer NOT NULL DEFAULT 0,
+      why bytea NOT NULL DEFAULT '',
+      over boolean NOT NULL DEFAULT false,
+      PRIMARY KEY (place, number)
+    )
+    """,
 )
 VERSION = len(STEPS)
 OLDEST = 5

@@ -80,14 +80,14 @@ class PostgresKeys:
 
     def read(self, key: str) -> KeyRecord | None:
         sql = "SELECT request, run FROM request_keys WHERE key = %s"
-        rows = self._database.fetch(sql, (_hash_key(key),))
+        rows = self._database.fetch(sql, (hash_key(key),))
         return KeyRecord(*rows[0]) if rows else None
 
     def claim(self, key: str, record: KeyRecord) -> KeyRecord:
         """Keep the record if the key is new; return the one that is kept."""
-        self._database.execute(_CLAIM, (_hash_key(key), record.request, record.run))
+        self._database.execute(_CLAIM, (hash_key(key), record.request, record.run))
         return self.read(key) or record
 
 
-def _hash_key(key: str) -> str:
+def hash_key(key: str) -> str:
     return sha256(encode(key)).hexdigest()

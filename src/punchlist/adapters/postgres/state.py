@@ -11,6 +11,7 @@ from punchlist.adapters.postgres.leases import PostgresLeases, PostgresStops
 from punchlist.adapters.postgres.ledger import PostgresStore
 from punchlist.adapters.postgres.migrations import check_version
 from punchlist.adapters.postgres.notices import PostgresNotices
+from punchlist.adapters.postgres.pull_notices import PostgresPulls
 from punchlist.adapters.postgres.queue import PostgresQueue
 from punchlist.adapters.postgres.records import (
     PostgresAllowances,
@@ -40,6 +41,7 @@ class PostgresState:
         self.keys = PostgresKeys(self._database)
         self.repositories = PostgresRepositories(self._database)
         self.allowances = PostgresAllowances(self._database)
+        self.pulls = PostgresPulls(self._database, self.leases)
 
     def claim_run(self, run: str) -> bool:
         """Return whether this process may begin a run with that id: of several machines that chose

@@ -14,6 +14,7 @@ from punchlist.errors import ToolError
 _BUSY = frozenset({500, 502, 503, 504})
 _LIMITED = frozenset({403, 429})
 _LIMIT_WORDS = ("rate limit", "abuse")
+GONE = frozenset({404, 410})
 FIRST = 1.0
 _UNTOLD = 60.0
 """Seconds to wait after a limit that does not say when it ends, as GitHub asks for."""
@@ -21,6 +22,10 @@ _UNTOLD = 60.0
 
 class Unavailable(ToolError):
     """Nothing can be filed now; the next run tries again."""
+
+
+class NotThere(Unavailable):
+    """The forge does not have it, or does not show it to this token."""
 
 
 class Pacing(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from punchlist.adapters.store.stop_request import FileStops
 
 if TYPE_CHECKING:
     from punchlist.adapters.store.serving.access import FileAccess
+    from punchlist.adapters.store.serving.pull_notices import SqliteNotices
     from punchlist.adapters.store.serving.records import FileAllowances, FileKeys, FileRepositories
 
 
@@ -59,6 +60,12 @@ class EmbeddedState:
         from punchlist.adapters.store.serving.records import FileAllowances
 
         return FileAllowances(self._own)
+
+    @cached_property
+    def pulls(self) -> "SqliteNotices":
+        from punchlist.adapters.store.serving.pull_notices import SqliteNotices
+
+        return SqliteNotices(self.store, self._home)
 
     def claim_run(self, run: str) -> bool:
         """Return True: on one machine the run's lock, and its first event below it, decide."""

@@ -34,6 +34,26 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE runs ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
         "CREATE INDEX runs_by_identity ON runs (identity, started_at)",
     ),
+    (  # pull requests that forges gave notice of, until each is answered
+        """CREATE TABLE pull_notices (
+             place TEXT NOT NULL,
+             number INTEGER NOT NULL,
+             forge TEXT NOT NULL,
+             repository TEXT NOT NULL,
+             head TEXT NOT NULL,
+             "group" TEXT NOT NULL,
+             asked REAL,
+             stamp TEXT NOT NULL,
+             at REAL NOT NULL,
+             due REAL NOT NULL,
+             tries INTEGER NOT NULL DEFAULT 0,
+             why TEXT NOT NULL DEFAULT '',
+             over INTEGER NOT NULL DEFAULT 0,
+             PRIMARY KEY (place, number)
+           )""",
+        "CREATE TABLE notice_keys (key TEXT PRIMARY KEY, at REAL NOT NULL)",
+        "CREATE INDEX notice_keys_by_age ON notice_keys (at)",
+    ),
 )
 
 VERSION = len(STEPS)

@@ -89,7 +89,7 @@ class SqliteStore:
 
     def append(self, run: str, place: str, key: str, event: AnyEvent, at: float) -> Entry:
         """Write the event durably, or return the entry already recorded for that action."""
-        with self._transaction() as database:
+        with self.transaction() as database:
             recorded = database.execute(
                 "SELECT line FROM entries WHERE run = ? AND place = ? AND key = ?",
                 _bind(run, place, key),
@@ -107,7 +107,7 @@ class SqliteStore:
 
     def import_lines(self, run: str, lines: Sequence[bytes]) -> None:
         """Write lines of another store, all or none; they follow those that are here."""
-        with self._transaction() as database:
+        with self.transaction() as database:
             for line in lines:
                 _insert_entry(database, decode_line(line, run), line)
 
@@ -118,7 +118,7 @@ class SqliteStore:
 
     def read_kind(self, kind: str, repository: str, identity: str | None = None) -> Iterator[Entry]:
         """Yield the entries of one kind in all runs of a repository, oldest run first."""
-        for (line,) in self._fetch_rows(
+        for (line,) in self.fetch_rows(
             f"""SELECT CAST(line AS BLOB) FROM entries JOIN runs ON runs.id = entries.run
                 WHERE {_MINE} AND kind = ?3 ORDER BY runs.started_at, run, seq""",
             (repository, identity, kind),
@@ -135,7 +135,7 @@ class SqliteStore:
         those of some runs.
         """
         chosen = "" if runs is None else "run IN (SELECT value FROM json_each(?)) AND"
-        rows = self._fetch_rows(
+        rows = self.fetch_rows(
             f"""SELECT CAST(line AS BLOB) FROM entries WHERE {chosen} at >= ?
                AND (instr(line, '"dollars":') OR instr(line, '"unpriced":'))""",
             (*(() if runs is None else (json.dumps(sorted(runs)),)), since),
@@ -149,19 +149,19 @@ class SqliteStore:
         with self._turn, convert_errors(self._path, "read"), ExitStack() as end:
             self._database.execute("BEGIN")
             end.callback(self._roll_back)
-            rows = self._fetch_rows(_ROWS, (run,))
+            rows = self.fetch_rows(_ROWS, (run,))
             faults = tuple(self._find_faults(run, rows))
             return LedgerSnapshot(tuple(row[-1] for row in rows), self._read_head(run), faults)
 
     def _read_head(self, run: str) -> str | None:
         if migrations.read_version(self._database) < migrations.HEADS:
             return None
-        rows = self._fetch_rows("SELECT head FROM runs WHERE id = ?", (run,))
+        rows = self.fetch_rows("SELECT head FROM runs WHERE id = ?", (run,))
         return str(rows[0][0]) if rows else ""
 
     def _find_faults(self, run: str, rows: list[Any]) -> Iterator[str]:
         """Yield which columns of the tables say something else than the lines."""
-        known = self._fetch_rows(
+        known = self.fetch_rows(
             "SELECT id, repository, started_at, {identity} FROM runs WHERE id = ?", (run,)
         )
         if known and rows:
@@ -171,26 +171,26 @@ class SqliteStore:
 
     def runs(self, repository: str = "", identity: str | None = None) -> list[RunRow]:
         """Return the runs of one repository, or of all, newest first."""
-        rows = [_parse_row(*row) for row in self._fetch_rows(_RUNS, (repository, identity))]
+        rows = [_parse_row(*row) for row in self.fetch_rows(_RUNS, (repository, identity))]
         return [row if row.outcome else self._unended(row) for row in rows]
 
     def _unended(self, row: RunRow) -> RunRow:
-        lines = self._fetch_rows(_COURSE, (row.id,))
+        lines = self.fetch_rows(_COURSE, (row.id,))
         return fold_course(row, (line for (line,) in lines))
 
     def find_run(self, part: str, repository: str = "", identity: str | None = None) -> str:
         """Return the run whose id has this part, or the newest for "last", of this very clone if it
         has one; raises UsageError.
         """
-        return choose_run(self._fetch_rows(_IDS, (repository, identity)), part, repository)
+        return choose_run(self.fetch_rows(_IDS, (repository, identity)), part, repository)
 
     def get(self, key: str) -> bytes | None:
-        rows = self._fetch_rows("SELECT value FROM cache WHERE key = ?", (key,))
+        rows = self.fetch_rows("SELECT value FROM cache WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 
     def put(self, key: str, value: bytes) -> None:
         """Cache a measurement; the first value of a key stays."""
-        with self._transaction() as database:
+        with self.transaction() as database:
             database.execute("INSERT OR IGNORE INTO cache (key, value) VALUES (?, ?)", (key, value))
 
     def forget(self, prefix: str, text: str = "") -> int:
@@ -198,7 +198,7 @@ class SqliteStore:
         them; return how many there were.
         """
         query = "DELETE FROM cache WHERE key LIKE ? AND instr(value, ?)"
-        with self._transaction() as database:
+        with self.transaction() as database:
             return database.execute(query, (f"{prefix}%", text.encode())).rowcount
 
     def close(self) -> None:
@@ -214,7 +214,7 @@ class SqliteStore:
     def _read_lines(self, run: str, after: int) -> Iterator[bytes]:
         # A line that was edited with other tools is text, not bytes; `audit` reports it.
         count = 1
-        while page := self._fetch_rows(
+        while page := self.fetch_rows(
             "SELECT seq, CAST(line AS BLOB) FROM entries WHERE run = ? AND seq > ? ORDER BY seq"
             " LIMIT ?",
             (run, after, count),
@@ -224,13 +224,13 @@ class SqliteStore:
                 after = seq
             count = min(_PAGE, 2 * count) if sum(len(line) for _, line in page) < _PAGE_BYTES else 1
 
-    def _fetch_rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+    def fetch_rows(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         named = sql.replace("{identity}", self._identity_column)
         with self._turn, convert_errors(self._path, "read"):
             return self._database.execute(named, _bind(*values)).fetchall()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
         """Run one transaction: durable at the end, or rolled back."""
         with self._turn, convert_errors(self._path, "written"), ExitStack() as undo:
             self._require_file()

@@ -51,20 +51,58 @@ class _Numbered(Struct, frozen=True):
     pull_request: dict[str, object] | None = None
 
 
-class _Said(Struct, frozen=True):
+class Said(Struct, frozen=True):
+    """A comment or a review; `content` is what Gitea calls the text of a review."""
+
     body: str | None = None
+    content: str | None = None
+    state: str = ""
 
     @property
     def has_order(self) -> bool:
-        return bool(_ORDER.search(self.body or ""))
+        return has_order(self.body or self.content or "")
 
 
 class CommentPayload(Struct, frozen=True):
     action: str = ""
     issue: _Numbered | None = None
     pull_request: _Numbered | None = None
-    comment: _Said | None = None
-    review: _Said | None = None
+    comment: Said | None = None
+    review: Said | None = None
+
+
+class _Sender(Struct, frozen=True):
+    type: str = ""
+
+
+class ThreadPayload(Struct, frozen=True):
+    """GitHub's notice of a thread that was resolved, or opened again."""
+
+    pull_request: _Numbered
+    sender: _Sender = _Sender()
+    action: str = ""
+
+
+class _Tip(Struct, frozen=True):
+    sha: str = ""
+
+
+class _CheckedPull(Struct, frozen=True):
+    number: Annotated[int, Meta(ge=1, lt=1_000_000_000)]
+    head: _Tip = _Tip()
+
+
+class _Check(Struct, frozen=True):
+    name: str = ""
+    pull_requests: tuple[_CheckedPull, ...] = ()
+
+
+class CheckPayload(Struct, frozen=True):
+    """GitHub's notice of a check, or of all checks of an app on a commit."""
+
+    action: str = ""
+    check_run: _Check | None = None
+    check_suite: _Check | None = None
 
 
 class _Group(Struct, frozen=True):
@@ -112,6 +150,21 @@ class MergePayload(Struct, frozen=True):
     project: _EventProject
 
 
+class _Note(Struct, frozen=True):
+    note: str | None = None
+    noteable_type: str = ""
+    system: bool = False
+    internal: bool = False
+
+
+class NotePayload(Struct, frozen=True):
+    """GitLab's notice of a comment; `merge_request` is there if it is about one."""
+
+    object_attributes: _Note
+    project: _EventProject
+    merge_request: _Merge | None = None
+
+
 class _Run(Struct, frozen=True):
     head_sha: str
     head_branch: str | None
@@ -121,6 +174,11 @@ class _Run(Struct, frozen=True):
 
 class RunPayload(Struct, frozen=True):
     workflow_run: _Run
+
+
+def has_order(text: str) -> bool:
+    """Return whether a line of the text begins as an order for punchlist does."""
+    return bool(_ORDER.search(text))
 
 
 def read_payload(path: str, name: str, kind: type[P]) -> P:

@@ -47,6 +47,7 @@ from punchlist.model.patch.change import ScopeKind
 from punchlist.ports.forge.forge import Forge, ShownBoard
 from punchlist.settings import PullSettings
 from punchlist.views.pulls.board import (
+    CheckResult,
     Picture,
     Settled,
     find_closed,
@@ -54,6 +55,7 @@ from punchlist.views.pulls.board import (
     make_board,
     make_failed_check,
 )
+from punchlist.views.pulls.board_text import fit_body
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.diff_table import parse_table
 from punchlist.views.pulls.difference import plan_updates
@@ -61,7 +63,7 @@ from punchlist.views.pulls.orders import Order, OrderVerb
 from punchlist.views.pulls.suggestion import Suggestion, make_suggestion
 
 _FORK = "the fixes were not pushed: the branch is in a fork, whose author can apply the suggestions"
-_MOVED = "the pull request has moved on to another commit; nothing was posted"
+MOVED = "the pull request has moved on to another commit; nothing was posted"
 
 
 class PullPlan(Struct, frozen=True):
@@ -103,6 +105,7 @@ class PullAnswer:
         self.pull = pull
         self._conversation = conversation
         self._dry = dry
+        self._shown: CheckResult | None = None
         self._settings: PullSettings = session.settings().settings.pr
         history = load_history(session, pull.url)
         self._judged = judge_orders(conversation, history.orders)
@@ -135,7 +138,10 @@ class PullAnswer:
             history = load_history(session, pull.url)
         entries = gather_entries(self._conversation, await self._find_settled(history, workshop))
         last = history.last
-        again = request.force or bool(self._select(OrderVerb.AGAIN, OrderVerb.FIX))
+        # A process that is killed after the run has not recorded the order that it obeyed.
+        obeyed = {comment for run in history.runs for comment in run.started.orders}
+        orders = self._select(OrderVerb.AGAIN, OrderVerb.FIX)
+        again = request.force or any(order.id not in obeyed for order in orders)
         if last is not None and not last.ended and last.started.change.head == pull.head:
             return PullPlan(resume=last.id)
         if last is not None and not again and await self._is_current(last, workshop):
@@ -143,7 +149,7 @@ class PullAnswer:
             if list_ids(entries) <= said and request.workflow in ("", last.started.workflow_name):
                 return PullPlan(run=last)
         files = write_findings(session.home, entries, self._conversation)
-        words = [order.words for order in self._select(OrderVerb.FIX) if order.words]
+        words = [each.words for each in orders if each.verb == OrderVerb.FIX and each.words]
         return PullPlan(
             request=replace(
                 request,
@@ -152,6 +158,7 @@ class PullAnswer:
                 findings=(*request.findings, *files),
                 notes="\n".join(filter(None, (request.notes, *words))),
                 pull=pull.url,
+                orders=tuple(order.id for order in orders),
                 force=again,
             )
         )
@@ -163,8 +170,8 @@ class PullAnswer:
             await self._conclude(why)
             return self._result(run, notes=(why,))
         if not self._dry and (await self._forge.change(self.pull.number)).head != self.pull.head:
-            await self._conclude(_MOVED)
-            return self._result(run, notes=(_MOVED,))
+            await self._conclude(MOVED)
+            return self._result(run, notes=(MOVED,))
         history = load_history(self._session, self.pull.url)
         if not self._dry:
             known = load_dismissals(self._session.store, self._session.key)
@@ -181,13 +188,25 @@ class PullAnswer:
         """Return the newest run about the pull request."""
         return load_history(self._session, self.pull.url).runs[-1]
 
-    async def fail(self, why: str) -> None:
-        """Conclude the check of a run that could not be finished."""
-        await self._conclude(f"the run failed: {why}")
+    async def fail(self, why: str, commit: str = "") -> None:
+        """Conclude the check of a run that could not be finished, on the head or that commit."""
+        await self._conclude(f"the run failed: {why}", commit)
 
-    async def _conclude(self, why: str) -> None:
+    async def pass_verdict(self, commit: str) -> None:
+        """Conclude the check of a commit that a merge queue made of the pull request: as that of
+        the reviewed head, which was shown before.
+        """
+        if self._shown is not None:
+            said = f"Of the commit {self.pull.head[:10]}, which is in the merge queue."
+            told = f"{said}\n\n{self._shown.summary}"
+            check = replace(self._shown, head=commit, summary=fit_body(told), annotations=())
+            await self._forge.conclude(replace(self.pull, head=commit), check)
+
+    async def _conclude(self, why: str, commit: str = "") -> None:
         if not self._dry:
-            await self._forge.conclude(self.pull, make_failed_check(self.pull.head, why))
+            head = commit or self.pull.head
+            failed = make_failed_check(head, why)
+            await self._forge.conclude(replace(self.pull, head=head), failed)
 
     async def _dismiss(self, history: PullHistory, workshop: Workshop) -> None:
         landed = history.last is not None and await self._is_landed(history.last, workshop)
@@ -283,6 +302,7 @@ class PullAnswer:
             shown = ShownBoard(updates=tuple(each.about for each in updates), notes=picture.notes)
             return replace(self._result(picture.run, shown=shown), board=texts)
         shown = await self._forge.show(picture.pull, board)
+        self._shown = board.check
         if shown.unplaced or any(each.startswith("thread ") for each in shown.updates):
             # Once more: the summary links to the threads, and tells what has none.
             heard = await self._forge.heard(picture.pull)

@@ -2,179 +2,194 @@
 
 import asyncio
 import logging
-from contextlib import closing
+import random
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from punchlist.app.fleet.enqueue import QueueOptions, enqueue_run
-from punchlist.app.pulls.answer import PullAnswer, PullPlan
-from punchlist.app.pulls.webhooks import PullNotice
+from punchlist.adapters.backoff import retry_delay
+from punchlist.app.pulls.notice_answer import BY, NoticeAnswer, NoticeResult
+from punchlist.app.pulls.registered import RegisteredNames, has_clone
+from punchlist.app.pulls.webhooks import FORGES, find_secret
 from punchlist.app.repositories import RepositoryEntry
-from punchlist.app.session import Session
-from punchlist.app.start.prepare import prepare_run
-from punchlist.app.start.request import Request
 from punchlist.app.workspace import Workspace
-from punchlist.errors import PunchlistError
-from punchlist.ports.fleet.queue import JobState, Priority
+from punchlist.errors import AlreadyRunning, PunchlistError
+from punchlist.ports.serving.pull_notices import KeptNotice, PullNotice, Taken
+from punchlist.ports.state import Lease
+from punchlist.settings import load_settings
 
 _log = logging.getLogger("punchlist")
-_AT_ONCE = 4
+_AT_ONCE, _IN_FLEET = 4, 16
+"""How many are answered at once by this server: with its own runs, or those of workers."""
 _WAITING = 1000
 _POLL = 1.0
-_OVER = frozenset({JobState.ENDED, JobState.SUPERSEDED, JobState.STOPPED, JobState.STUCK})
-_BY = "a newer push"
+_IDLE = 5.0
+"""Seconds between two looks for notices that other servers took, or left."""
+_FIRST = 5.0
+_LONGEST = 900.0
+"""Seconds before the second try, and the most between two."""
+_OLDEST = 7 * 86400
+"""Seconds after which a pull request that could not be answered is given up."""
+
+Key = tuple[str, int]
 
 
-class _Wanted(Struct, frozen=True):
-    repository: RepositoryEntry
-    notice: PullNotice
+class _Active(Struct):
+    """A pull request that is being answered here. `run` is '' until there is one."""
 
-    @property
-    def name(self) -> str:
-        return f"{self.repository.id} {self.notice.number}"
+    stamp: str
+    run: str = ""
 
 
 class PullQueue:
-    """Pull requests that wait to be answered, each once: a newer notice takes the place of one that
-    waits, and stops the run that answers an older commit.
+    """Pull requests that wait to be answered, each once, kept in the state: a newer notice takes
+    the place of one that waits, and stops the run that answers an older commit. All servers of one
+    state take them; what a server has not answered when it dies, the next one answers.
     """
 
     def __init__(self, space: Workspace[Any]) -> None:
         self._space = space
-        self._waiting: dict[str, _Wanted] = {}
-        self._active: dict[str, str] = {}
-        """By pull request under way: its run, '' until there is one."""
+        self._names = RegisteredNames(space)
+        self._active: dict[Key, _Active] = {}
         self._filled = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def put(self, repository: RepositoryEntry, notice: PullNotice) -> bool:
-        """Queue a pull request; return False if too many wait."""
-        wanted = _Wanted(repository, notice)
-        if len(self._waiting) >= _WAITING and wanted.name not in self._waiting:
-            return False
-        self._waiting[wanted.name] = wanted
-        self._filled.set()
-        return True
+    async def find_repository(self, notice: PullNotice) -> RepositoryEntry | None:
+        """Return the registered repository that a notice is about, or None."""
+        return await self._names.find(notice)
 
-    def list_waiting(self) -> tuple[str, ...]:
-        return tuple(self._waiting)
+    async def put(self, place: str, notice: PullNotice, keys: Sequence[str]) -> Taken:
+        """Keep a notice durably, once for its keys; FULL if too many wait."""
+        notices = self._space.session.state.pulls
+        taken = await asyncio.to_thread(notices.put, place, notice, keys, _WAITING)
+        self._filled.set()
+        return taken
 
     async def work(self) -> None:
         """Answer what is put, a few at once, until it is cancelled."""
         try:
             while True:
-                await self._filled.wait()
                 self._filled.clear()
-                for name in list(self._waiting):
-                    if name in self._active:
-                        await self._supersede(name)
-                    elif len(self._active) < _AT_ONCE:
-                        self._begin(self._waiting.pop(name))
+                pause = await self._look()
+                try:
+                    async with asyncio.timeout(pause):
+                        await self._filled.wait()
+                except TimeoutError:
+                    continue
         finally:
             for task in self._tasks:
                 task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _begin(self, wanted: _Wanted) -> None:
-        self._active[wanted.name] = ""
-        task = asyncio.create_task(self._answer(wanted))
+    async def _look(self) -> float:
+        """Begin what may be answered now; return the seconds until the next look."""
+        try:
+            kept = await asyncio.to_thread(self._space.session.state.pulls.list_all)
+            waiting = [each for each in kept if not each.over]
+            known, forges = self._list_ours() if waiting else ({}, frozenset())
+            for each in waiting:
+                if active := self._active.get(each.key):
+                    await self._supersede(active, each)
+                elif self._has_place and not each.rest and each.notice.forge in forges:
+                    await self._begin(each, known.get(each.place))
+        except PunchlistError as error:
+            _log.warning("notices of forges cannot be read: %s", error)
+            return _IDLE
+        return _POLL if waiting else _IDLE
+
+    @property
+    def _has_place(self) -> bool:
+        in_fleet = self._space.session.state.queue is not None
+        return len(self._active) < (_IN_FLEET if in_fleet else _AT_ONCE)
+
+    def _list_ours(self) -> tuple[dict[str, RepositoryEntry], frozenset[str]]:
+        """Return the registered repositories, and the forges whose notices this server takes."""
+        settings = load_settings(None, self._space.session.flags).settings.webhooks
+        forges = frozenset(name for name in FORGES if find_secret(name, settings))
+        known = self._space.session.state.repositories.list_all()
+        return {each.id: each for each in known}, forges
+
+    async def _begin(self, kept: KeptNotice, repository: RepositoryEntry | None) -> None:
+        notices = self._space.session.state.pulls
+        if repository is not None and not has_clone(repository):
+            return  # it is on another machine, whose server answers it
+        try:
+            lease = await asyncio.to_thread(notices.hold, *kept.key)
+        except AlreadyRunning:
+            return  # another server answers it
+        found = notices.find(*kept.key)
+        if found is None or found.over or found.rest:
+            lease.release()
+            return
+        self._active[found.key] = _Active(found.stamp)
+        task = asyncio.create_task(self._answer(found, repository, lease))
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._finish(wanted.name, done))
+        task.add_done_callback(lambda done: self._finish(found.key, done))
 
-    def _finish(self, name: str, task: "asyncio.Task[None]") -> None:
+    def _finish(self, key: Key, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            _log.error("a pull request is not answered", exc_info=error)
-        self._active.pop(name, None)
+            _log.error("what became of a pull request is not recorded", exc_info=error)
+        self._active.pop(key, None)
         self._filled.set()
 
-    async def _supersede(self, name: str) -> None:
+    async def _answer(
+        self, kept: KeptNotice, repository: RepositoryEntry | None, lease: Lease
+    ) -> None:
+        try:
+            result = NoticeResult(why="its repository is not registered any more", over=True)
+            if repository is not None:
+                result = await self._try(kept, repository, lease)
+            if not lease.lost:
+                self._record(kept, result)
+        finally:
+            lease.release()
+
+    async def _try(
+        self, kept: KeptNotice, repository: RepositoryEntry, lease: Lease
+    ) -> NoticeResult:
+        active = self._active[kept.key]
+
+        def note_run(run: str) -> None:
+            active.run = run
+            self._filled.set()
+
+        try:
+            return await NoticeAnswer(self._space, repository, kept, lease, note_run).answer()
+        except Exception as error:  # noqa: BLE001 - of one pull request; it is shown and tried again
+            _log.exception("a pull request is not answered")
+            return NoticeResult(why=f"{type(error).__name__}: {error}")
+
+    def _record(self, kept: KeptNotice, result: NoticeResult) -> None:
+        """Forget the notice, put it off, or give it up; a newer one is left as it is."""
+        notices, notice = self._space.session.state.pulls, kept.notice
+        about = f"pull request {notice.repository} {notice.number}"
+        if not result.why:
+            notices.finish(kept)
+        elif result.over or kept.age > _OLDEST:
+            if notices.give_up(kept, result.why):
+                _log.error("%s is not answered: %s", about, result.why)
+        else:
+            luck = random.random()  # noqa: S311 - no secret
+            pause = retry_delay(kept.tries + 1, luck, first=_FIRST, longest=_LONGEST)
+            seconds = result.seconds or pause
+            if notices.put_off(kept, result.why, seconds):
+                _log.warning(
+                    "%s is not answered yet, again in %.0f s: %s", about, seconds, result.why
+                )
+
+    async def _supersede(self, active: _Active, newer: KeptNotice) -> None:
         """Stop the run of an older commit; what asks only for a look at comments stops nothing."""
-        run, wanted = self._active.get(name, ""), self._waiting[name]
-        if not run or not wanted.notice.head:
+        head, run = newer.notice.head, active.run
+        if newer.stamp == active.stamp or not run:
+            return
+        active.stamp = newer.stamp
+        if not head:
             return
         try:
             found = self._space.load(run)
-            if not found.ended and found.started.change.head != wanted.notice.head:
-                await self._space.stop_run(run, _BY, 0, here=0)
+            if not found.ended and found.started.change.head != head:
+                await self._space.stop_run(run, BY, 0, here=0)
         except PunchlistError as error:
-            _log.warning("run %s is not stopped for %s: %s", run, _BY, error)
-
-    async def _answer(self, wanted: _Wanted) -> None:
-        about = f"{wanted.notice.repository} {wanted.notice.number}"
-        try:
-            with closing(await self._space.opened(wanted.repository)) as session:
-                answer = await PullAnswer.open(session, str(wanted.notice.number))
-                try:
-                    await self._drive(session, answer, wanted)
-                except PunchlistError as error:
-                    await answer.fail(str(error))
-                    raise
-        except PunchlistError as error:
-            _log.error("pull request %s is not answered: %s", about, error)
-
-    async def _drive(self, session: Session, answer: PullAnswer, wanted: _Wanted) -> None:
-        """Drive the run that is needed, here or in the fleet, and show it if it has ended."""
-        request = Request()
-        if answer.pull.fork:
-            request = Request(workflow="review", allow_checks=False, ask_agents=False)
-        plan = await answer.plan(request)
-        run = plan.run.id if plan.run else await self._begin_run(session, answer, plan, wanted)
-        self._active[wanted.name] = run
-        self._filled.set()
-        if plan.run is None:
-            await self._wait_over(session, run)
-        if session.load(run).ended:
-            await answer.show(session.load(run))
-
-    async def _begin_run(
-        self, session: Session, answer: PullAnswer, plan: PullPlan, wanted: _Wanted
-    ) -> str:
-        if plan.request is None:
-            await self._space.resume_run(plan.resume)
-            return plan.resume
-        if session.state.queue is not None:
-            ready = await prepare_run(session, plan.request)
-            options = QueueOptions(priority=Priority.PULL_REQUEST)
-            return (await enqueue_run(session, ready, options)).entry.run
-        request = plan.request
-
-        async def open_at_head() -> Session:
-            opened = await self._space.opened(wanted.repository)
-            opened.checkout = opened.required_checkout.move_head(answer.pull.head)
-            return opened
-
-        return await self._space.begin_run(open_at_head(), lambda: request)
-
-    async def _wait_over(self, session: Session, run: str) -> None:
-        """Wait until the run is no longer driven here, or is over in the fleet."""
-        await self._space.driving.wait_settled(run)
-        queue = session.state.queue
-        while queue is not None and not session.load(run).ended:
-            job = queue.find(run)
-            if job is None or job.state in _OVER:
-                return
-            await asyncio.sleep(_POLL)
-
-
-async def find_noticed(space: Workspace[Any], notice: PullNotice) -> RepositoryEntry | None:
-    """Return the registered repository that a notice is about, or None."""
-    for each in space.session.state.repositories.list_all():
-        try:
-            with closing(await space.opened(each)) as session:
-                if await _is_named(session, notice.repository):
-                    return each
-        except PunchlistError as error:
-            _log.warning("%s cannot be looked at: %s", each.name, error)
-    return None
-
-
-async def _is_named(session: Session, name: str) -> bool:
-    """Return whether the setting track.repository, else the remote origin, has this name."""
-    known = session.settings().settings.track.repository
-    if not known:
-        # The client of forges loads slowly, so only what needs it imports it.
-        from punchlist.adapters.rest.remote import name_remote, read_origin
-
-        known = name_remote(await read_origin(session.required_checkout.user_git))
-    return known.casefold() == name.casefold()
+            _log.warning("run %s is not stopped for %s: %s", run, BY, error)

@@ -114,6 +114,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
         configurations=code,
         gate=gate,
         pull=request.pull,
+        orders=request.orders,
     )
     ready = _add_demands(ready, workshop.checkout.root)
     check_agents(how.crew, settings, session.home)

@@ -53,6 +53,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """The story's title."""
     pull: str = ""
     """The address of the pull request that it is about."""
+    orders: tuple[str, ...] = ()
+    """Comments there whose orders it obeys."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -95,6 +97,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     run_id: str = ""
     """The id that the run must get; '' for any."""
     pull: str = ""
+    orders: tuple[str, ...] = ()
 
     @property
     def locked_code(self) -> tuple[ToolConfiguration, ...]:
@@ -137,6 +140,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
             baseline=self.gate.baseline,
             gone=self.gate.gone,
             pull=self.pull,
+            orders=self.orders,
         )
 
     def fingerprint(self, repository: str) -> str:

@@ -109,6 +109,8 @@ class Started(Event, frozen=True, kw_only=True):
     """Whether the project's checks were looked for. A workflow that runs none does not look."""
     pull: str = ""
     """The address of the pull request that the run is about, if it is about one."""
+    orders: tuple[str, ...] = ()
+    """Comments there whose order to run again, or to fix, it obeys."""
     identity: str = ""
     """What the repository is called on every machine, where `repository` is its path on one: its
     remote without credentials, or its registered name.

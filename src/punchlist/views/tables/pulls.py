@@ -48,6 +48,18 @@ class PullLine(Struct, frozen=True, kw_only=True):
     more: int = 0
 
 
+class NoticeLine(Struct, frozen=True, kw_only=True):
+    """A notice of a forge that is not answered, as surfaces show it."""
+
+    pull: str
+    repository: str
+    age: float
+    """Seconds since it came."""
+    state: str
+    why: str = ""
+    over: bool = False
+
+
 def make_pull_line(run: Run, repository: str, costs: PullCosts, *, driven: bool) -> PullLine:
     """Return the line of a pull request; `run` is the newest about it."""
     shown = sorted((item for item in run.items.values() if item.in_scope), key=reading_order)

@@ -10,7 +10,7 @@ from punchlist.web.pages.routes import page
 @page("/pulls")
 async def pulls_page(request: AnyRequest, app: App) -> Response[str]:
     pulls = await app.load_pulls()
-    return render_page(request, "pulls.html", pulls=pulls, waiting=app.pulls.list_waiting())
+    return render_page(request, "pulls.html", pulls=pulls, notices=await app.load_notices())
 
 
 ROUTES = (pulls_page,)

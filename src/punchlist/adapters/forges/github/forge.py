@@ -10,7 +10,7 @@ from punchlist.adapters.forges.github.reader import ConversationReader
 from punchlist.adapters.forges.github.updates import GithubUpdates
 from punchlist.adapters.rest.client import RequestRefused, RestClient
 from punchlist.adapters.rest.place import ForgePlace
-from punchlist.adapters.rest.retry import Pacing, Unavailable
+from punchlist.adapters.rest.retry import GONE, NotThere, Pacing, Unavailable
 from punchlist.ports.forge.forge import ShownBoard
 from punchlist.views.pulls.board import Board, CheckResult
 from punchlist.views.pulls.conversation import Conversation, PullRequest
@@ -38,7 +38,8 @@ class GithubForge:
             except RequestRefused as refused:
                 why = f"{api.repository} pull request {number}: {refused}"
                 hint = "does it exist, and may the token see it?"
-                raise Unavailable(why, hint=hint) from refused
+                kind = NotThere if refused.status in GONE else Unavailable
+                raise kind(why, hint=hint) from refused
             theirs = pull.head.repo.full_name if pull.head.repo else ""
             return PullRequest(
                 number=pull.number,

@@ -11,7 +11,7 @@ from punchlist.adapters.forges.gitlab.updates import GitlabUpdates
 from punchlist.adapters.rest.client import RequestRefused, RestClient
 from punchlist.adapters.rest.gitlab import GitlabProject
 from punchlist.adapters.rest.place import ForgePlace
-from punchlist.adapters.rest.retry import Pacing, Unavailable
+from punchlist.adapters.rest.retry import GONE, NotThere, Pacing, Unavailable
 from punchlist.ports.forge.forge import ShownBoard
 from punchlist.views.pulls.board import Board, CheckResult
 from punchlist.views.pulls.conversation import Conversation, PullRequest
@@ -41,7 +41,8 @@ class GitlabForge:
                 found = await api.read_request(number)
             except RequestRefused as refused:
                 hint = "does it exist, and may the token see it?"
-                raise Unavailable(f"{name}: {refused}", hint=hint) from refused
+                kind = NotThere if refused.status in GONE else Unavailable
+                raise kind(f"{name}: {refused}", hint=hint) from refused
             if not found.sha or found.diff_refs is None:
                 raise Unavailable(f"{name}: GitLab has no diff of it yet", hint="try again")
             fork = found.source_project_id != found.target_project_id
