@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from punchlist.adapters.analyzers.tools.bandit import START
+from punchlist.adapters.analyzers.tools.bandit_start import NosecSearch
 
 SITE = Path(sysconfig.get_path("purelib"))
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -136,6 +137,20 @@ def test_what_a_json_report_does_not_need_is_not_imported(project):
     assert heavy & imports(project, "--configfile=plain.yaml", "--", "kinds.py") == {"yaml.reader"}
     toml = imports(project, "--configfile=pyproject.toml", "--", "kinds.py")
     assert heavy & toml == {"tomllib._parser"}
+
+
+def test_comments_are_searched_for_only_in_files_that_have_some():
+    asked = []
+
+    def search(lines, context):
+        asked.append(context)
+        return lines.get(context)
+
+    quick = NosecSearch(search)
+    without, several = {1: None, 2: None}, {1: None, 2: set()}
+    found = [quick(lines, line) for lines in (without, several, {}, without) for line in (1, 2)]
+    assert found == [None, None, None, set(), None, None, None, None]
+    assert asked == [1, 2]
 
 
 def test_plug_ins_that_are_installed_beside_bandit_are_loaded(project, environment):

@@ -10,7 +10,7 @@ this may not come to the same, or anything is not as expected, `python -m bandit
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
 
@@ -23,6 +23,7 @@ _FORMATS, _FORMAT = "bandit.formatters", "json"
 _HEADERS = ("Author", "Version")
 Groups = dict[str, dict[str, str]]
 """Entry points by group and name, as `module:attribute`."""
+NosecFinder = Callable[[Mapping[int, object], object], object]
 
 
 class LateModule(ModuleType):
@@ -53,6 +54,22 @@ class Distribution:
 
     def version(self, name: str) -> str:
         return self.metadata(name)["Version"]
+
+
+class NosecSearch:
+    """Bandit's search for the `nosec` comment of a node. It goes through all lines of each node,
+    which is left out in a file without such a comment.
+    """
+
+    def __init__(self, search: NosecFinder) -> None:
+        self._search = search
+        self._lines: Mapping[int, object] | None = None
+        self._any = False
+
+    def __call__(self, lines: Mapping[int, object], context: object) -> object:
+        if lines is not self._lines:
+            self._lines, self._any = lines, any(each is not None for each in lines.values())
+        return self._search(lines, context) if self._any else None
 
 
 class Extension:
@@ -149,7 +166,9 @@ def start_bandit(distribution: Distribution) -> None:
     for name, module in late.items():
         sys.modules.setdefault(name, module)
     sys.argv[0] = "bandit"
-    import_module("bandit.cli.main").main()
+    run, tools = import_module("bandit.cli.main").main, import_module("bandit.core.utils")
+    vars(tools)["get_nosec"] = NosecSearch(tools.get_nosec)
+    run()
 
 
 def main() -> None:
