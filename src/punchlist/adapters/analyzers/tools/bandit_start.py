@@ -168,7 +168,10 @@ def start_bandit(distribution: Distribution) -> None:
     sys.argv[0] = "bandit"
     run, tools = import_module("bandit.cli.main").main, import_module("bandit.core.utils")
     vars(tools)["get_nosec"] = NosecSearch(tools.get_nosec)
-    run()
+    try:
+        run()
+    finally:
+        gc.freeze()  # else the interpreter looks through all objects once more before it exits
 
 
 def main() -> None:
