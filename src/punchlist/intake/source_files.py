@@ -1,6 +1,7 @@
 """The files of a tree that reports point into, each read and parsed once."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -144,9 +145,15 @@ class Sources:
         path = spot.path
         if path not in self._sources:
             positions = self.positions(path)
-            self._sources[path] = None if positions is None else Source(path, positions.text)
+            self._sources[path] = None if positions is None else _open_source(path, positions.text)
         source = self._sources[path]
         return Context() if source is None else source.context_at(spot, claim)
+
+
+@lru_cache(maxsize=8)
+def _open_source(path: str, text: str) -> Source:
+    """Return the file, the same one for reports of several tools on it."""
+    return Source(path, text)
 
 
 def make_fix(

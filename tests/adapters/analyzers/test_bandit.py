@@ -7,7 +7,8 @@ import pytest
 
 from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools.bandit import Bandit, parse
-from punchlist.intake.source_files import Sources
+from punchlist.intake.raw_finding import RawFinding
+from punchlist.intake.source_files import Sources, _open_source
 from punchlist.model.finding.severity import Severity
 
 SHELL = 'import subprocess\nz = "é😀"; subprocess.call("ls " + z, shell=True)\n'
@@ -102,3 +103,14 @@ def test_garbage_is_a_failure_never_clean(grown, garbage):
 def test_an_unknown_severity_word_is_never_the_lowest(grown):
     report = json.dumps({"results": [{**RESULT, "issue_severity": "UNDEFINED"}]}).encode()
     assert parse(report, Sources(grown({"a.py": "x\n"}))).findings[0].severity is Severity.MAJOR
+
+
+def test_a_file_is_parsed_once_for_the_reports_of_several_tools(grown):
+    before = _open_source.cache_info().misses
+    tree = grown({"shared.py": "def f():\n    return 1\n"})
+    note = RawFinding(path="shared.py", title="t", line=2, severity=Severity.MINOR)
+    found = [Sources(tree).make_finding(tool, 1, note).context for tool in ("ruff", "bandit")]
+    assert [each.symbol for each in found] == ["f", "f"]
+    assert _open_source.cache_info().misses == before + 1
+    tree = grown({"shared.py": "def g():\n    return 1\n"})
+    assert Sources(tree).make_finding("ruff", 1, note).context.symbol == "g"

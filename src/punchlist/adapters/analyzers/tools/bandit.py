@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -26,6 +27,8 @@ from punchlist.model.patch.text_positions import UTF8
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
+START = Path(__file__).with_name("bandit_start.py")
+"""Starts our own bandit."""
 DEFAULT_SKIP = "B101"
 """Where a project has no bandit settings: every assert of every test is no news."""
 
@@ -129,7 +132,7 @@ class Bandit(AnalyzerTool):
     parser = staticmethod(parse)
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
-        return (sys.executable, "-I", "-m", "bandit")
+        return (sys.executable, "-I", str(START))
 
     def identify_program(self, program: Sequence[str]) -> str:
         return identify_package(self.name)

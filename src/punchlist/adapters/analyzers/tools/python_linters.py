@@ -1,8 +1,6 @@
 """What a project's settings for flake8 and pylint say that ruff can respect."""
 
 from collections.abc import Iterator
-from configparser import ConfigParser
-from configparser import Error as ConfigError
 
 from punchlist.adapters.analyzers.tools.python_project import parse_toml
 from punchlist.model.finding.late_pattern import late_pattern
@@ -57,11 +55,13 @@ def _read_flake8(tree: Tree) -> dict[str, str]:
 
 
 def _read_section(text: str) -> dict[str, str]:
+    from configparser import ConfigParser, Error  # imported where a project has such a file
+
     parser = ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
         section = parser["flake8"]
-    except (ConfigError, KeyError):
+    except (Error, KeyError):
         return {}
     return {name.replace("_", "-"): value for name, value in section.items()}
 

@@ -1,0 +1,188 @@
+"""Start bandit's own command line with fewer imports; the arguments are bandit's.
+
+Runs by itself, without punchlist, in the child. To look at one file, bandit takes three times as
+long for what a JSON report does not need: it searches all that is installed for plug-ins, and
+imports every format of a report, progress bars and parsers of configuration. Here the plug-ins are
+those in bandit's own list, and such modules are imported when something of them is used. Where
+this may not come to the same, or anything is not as expected, `python -m bandit` takes over.
+"""
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from types import ModuleType
+
+PLAIN = (sys.executable, "-I", "-m", "bandit")
+"""Bandit as it starts by itself."""
+_COLLECTED_FROM = 100_000
+"""New objects after which garbage is collected: not while the first files are parsed."""
+_LATE = ("rich", "rich.progress", "tomllib", "yaml")
+_FORMATS, _FORMAT = "bandit.formatters", "json"
+_HEADERS = ("Author", "Version")
+Groups = dict[str, dict[str, str]]
+"""Entry points by group and name, as `module:attribute`."""
+NosecFinder = Callable[[Mapping[int, object], object], object]
+
+
+class LateModule(ModuleType):
+    """A module that is imported when something of it is first used."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):  # the import system itself asks for these
+            raise AttributeError(name)
+        for late in [key for key, each in sys.modules.items() if isinstance(each, LateModule)]:
+            del sys.modules[late]
+        real = import_module(self.__name__)
+        self.__dict__.update(vars(real))
+        return getattr(real, name)
+
+
+class Distribution:
+    """What is installed as bandit, by the files of its `.dist-info` folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.groups = _read_groups(f"{folder}/entry_points.txt")
+        self._headers = _read_headers(f"{folder}/METADATA")
+
+    def metadata(self, name: str) -> dict[str, str]:
+        """Return what bandit asks of `importlib.metadata.metadata`."""
+        if name != "bandit":
+            raise LookupError(name)
+        return self._headers
+
+    def version(self, name: str) -> str:
+        return self.metadata(name)["Version"]
+
+
+class NosecSearch:
+    """Bandit's search for the `nosec` comment of a node. It goes through all lines of each node,
+    which is left out in a file without such a comment.
+    """
+
+    def __init__(self, search: NosecFinder) -> None:
+        self._search = search
+        self._lines: Mapping[int, object] | None = None
+        self._any = False
+
+    def __call__(self, lines: Mapping[int, object], context: object) -> object:
+        if lines is not self._lines:
+            self._lines, self._any = lines, any(each is not None for each in lines.values())
+        return self._search(lines, context) if self._any else None
+
+
+class Extension:
+    """A loaded entry point, as stevedore has it."""
+
+    def __init__(self, name: str, place: str) -> None:
+        module, _, attribute = place.partition(":")
+        self.name = name
+        self.plugin = getattr(import_module(module), attribute)
+
+
+def make_manager(groups: Groups) -> type:
+    """Return what takes the place of stevedore's ExtensionManager, for these entry points."""
+
+    class ExtensionManager:
+        def __init__(self, namespace: str, **options: object) -> None:
+            self._places = groups[namespace]
+            names = (_FORMAT,) if namespace == _FORMATS else self._places
+            self._loaded = [self[name] for name in names]
+
+        def names(self) -> list[str]:
+            return list(self._places)
+
+        def __iter__(self) -> Iterator[Extension]:
+            return iter(self._loaded)
+
+        def __contains__(self, name: str) -> bool:
+            return name in self._places
+
+        def __getitem__(self, name: str) -> Extension:
+            return Extension(name, self._places[name])
+
+    return ExtensionManager
+
+
+def find_distribution() -> str:
+    """Return the `.dist-info` folder of bandit; '' if others plug into it, or may do so."""
+    if sum(hasattr(each, "find_distributions") for each in sys.meta_path) != 1:
+        return ""
+    found = []
+    for place in sys.path:
+        if place.endswith(".egg") or (os.path.exists(place) and not os.path.isdir(place)):
+            return ""
+        for name in os.listdir(place) if os.path.isdir(place) else ():
+            if name.lower().endswith((".dist-info", ".egg-info")):
+                found += [f"{place}/{name}"] if _plugs_in(f"{place}/{name}") else []
+    own = len(found) == 1 and os.path.basename(found[0]).startswith("bandit-")
+    return found[0] if own else ""
+
+
+def _plugs_in(folder: str) -> bool:
+    try:
+        with open(f"{folder}/entry_points.txt", "rb") as file:
+            return b"[bandit." in file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _read_groups(path: str) -> Groups:
+    groups: Groups = {}
+    with open(path, encoding="utf-8") as file:
+        for line in map(str.strip, file):
+            if line.startswith("["):
+                group = groups[line[1:-1]] = {}
+            elif line and not line.startswith("#"):
+                name, _, place = line.partition("=")
+                group[name.strip()] = place.strip()
+    return groups
+
+
+def _read_headers(path: str) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            key, _, value = line.rstrip("\n").partition(": ")
+            if key in _HEADERS:
+                headers.setdefault(key, value)
+            if not line.strip():
+                break
+    return headers
+
+
+def start_bandit(distribution: Distribution) -> None:
+    """Run bandit's command line in this process; it ends with SystemExit."""
+    gc.set_threshold(_COLLECTED_FROM)
+    late = {name: LateModule(name) for name in (*_LATE, "importlib.metadata")}
+    vars(late["rich"])["progress"] = late["rich.progress"]
+    asked = {"metadata": distribution.metadata, "version": distribution.version}
+    vars(late["importlib.metadata"]).update(asked)
+    extension, stevedore = ModuleType("stevedore.extension"), ModuleType("stevedore")
+    vars(extension)["ExtensionManager"] = make_manager(distribution.groups)
+    vars(stevedore)["extension"] = extension
+    sys.modules.update({"stevedore": stevedore, "stevedore.extension": extension})
+    for name, module in late.items():
+        sys.modules.setdefault(name, module)
+    sys.argv[0] = "bandit"
+    run, tools = import_module("bandit.cli.main").main, import_module("bandit.core.utils")
+    vars(tools)["get_nosec"] = NosecSearch(tools.get_nosec)
+    try:
+        run()
+    finally:
+        gc.freeze()  # else the interpreter looks through all objects once more before it exits
+
+
+def main() -> None:
+    try:
+        if folder := find_distribution():
+            start_bandit(Distribution(folder))
+            return
+    except Exception:  # noqa: BLE001, S110  # whatever it is, bandit itself is asked
+        pass
+    os.execv(PLAIN[0], [*PLAIN, *sys.argv[1:]])  # noqa: S606  # the same words, no shell
+
+
+if __name__ == "__main__":
+    main()
