@@ -69,11 +69,19 @@ class ForgeState:
     push_resolves: bool = False
     """A push resolves the threads whose lines it changes."""
     pipelines: list[dict[str, Any]] = field(default_factory=list)
+    busy: int = 0
+    """How many commit statuses are refused because another request changes the same."""
     project: str = ""
     """The repository of the last request, where a forge has several."""
     lag: int = 0
     faults: list[Fault | None] = field(default_factory=list)
     """What happens to the next requests that change something."""
+    read_faults: list[Fault | None] = field(default_factory=list)
+    """What happens to the next requests that change nothing."""
+    denied: int = 0
+    """What a token that may not comment is told, such as 404; 0: it may."""
+    written: list[float] = field(default_factory=list)
+    """When requests changed something, by the clock."""
     writes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     hold_after: int = 0
@@ -160,6 +168,8 @@ class ForgeServer:
     below: ClassVar[str] = ""
     """The path that all operations are below."""
     limited: ClassVar[Fault] = Fault(429, headers={"Retry-After": "1"}, message="Too Many Requests")
+    per_minute: ClassVar[int] = 0
+    """How many requests may change something in a minute, if there is such a limit."""
     page: ClassVar[str] = ""
 
     def is_signed(self, headers: Any) -> bool:
@@ -179,6 +189,7 @@ class ForgeServer:
         self.state = self.fresh()
         self.routes = [(key.split(" ")[0], _pattern(key.split(" ")[1]), key) for key in self.rest]
         self.routes.sort(key=lambda route: route[2].count("{"))
+        self._validators: dict[int, Draft202012Validator] = {}
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -269,10 +280,11 @@ class ForgeServer:
         if unknown:
             state.problems.append(f"{key}: unknown parameters {unknown}")
         self._check(f"{key} asked", spec["body"], body)
-        fault = self.next_fault() if changes else None
+        fault = self.next_fault(changes=changes)
         if fault and not fault.effect:
             return fault.status, fault.headers, {"message": fault.message}
         try:
+            self._check_token(key)
             answer = self.perform(key, parts, query, body)
         except Refused as refused:
             return refused.status, {}, {"message": refused.message}
@@ -281,9 +293,18 @@ class ForgeServer:
         self._check(f"{key} answered", spec["answer"], answer)
         if fault:
             return fault.status, fault.headers, {"message": fault.message}
-        if isinstance(answer, list) and not changes:
+        if not changes and (
+            isinstance(answer, list) or "check_runs" in answer or "statuses" in answer
+        ):
             return spec["status"], *self.paginate(key, parts, query, answer)
         return spec["status"], {}, answer
+
+    def _check_token(self, key: str) -> None:
+        """Refuse comments of a token that may not write them."""
+        comments = not (key.startswith("GET") or "status" in key or "check-runs" in key)
+        if comments and self.state.denied:
+            words = {404: "Not Found", 403: "Forbidden"}[self.state.denied]
+            raise Refused(self.state.denied, words)
 
     def paginate(
         self, key: str, parts: tuple[str, ...], query: dict[str, str], answer: list[Any]
@@ -291,9 +312,16 @@ class ForgeServer:
         """Return headers and the page of a list that is asked for; all of it, unless the forge has pages."""
         return {}, answer
 
-    def next_fault(self) -> Fault | None:
+    def next_fault(self, *, changes: bool) -> Fault | None:
+        """Return what goes wrong with a request; count it if it changes something."""
         state = self.state
-        fault = state.faults.pop(0) if state.faults else None
+        if changes and state.clock:
+            now = state.clock()
+            state.written = [each for each in state.written if each > now - 60] + [now]
+            if self.per_minute and len(state.written) > self.per_minute:
+                state.problems.append(f"more than {self.per_minute} changes in a minute")
+        faults = state.faults if changes else state.read_faults
+        fault = faults.pop(0) if faults else None
         if fault and state.clock and "Retry-After" in fault.headers:
             state.limited_until = state.clock() + float(fault.headers["Retry-After"])
         state.dying = fault is not None and fault.kill
@@ -301,5 +329,6 @@ class ForgeServer:
 
     def _check(self, what: str, schema: Any, value: Any) -> None:
         if schema is not None and value is not None:
-            for error in Draft202012Validator(schema).iter_errors(value):
+            known = self._validators.setdefault(id(schema), Draft202012Validator(schema))
+            for error in known.iter_errors(value):
                 self.state.problems.append(f"{what}: {error.json_path}: {error.message[:300]}")
