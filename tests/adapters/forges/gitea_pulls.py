@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from forge_standin import HERE, TOKEN, ForgeServer, ForgeState, Refused
+from forge_standin import HERE, TOKEN, ForgeServer
+from forge_state import ForgeState, Refused
 
 WEB = "https://gitea.example/acme/shop"
 PAGE = 50

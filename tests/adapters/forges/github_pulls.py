@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from forge_standin import HERE, TOKEN, Fault, ForgeServer, ForgeState, Refused
+from forge_standin import HERE, TOKEN, ForgeServer
+from forge_state import Fault, ForgeState, Refused
 from graphql import DocumentNode, ExecutionResult, build_schema, execute_sync, parse, validate
 
 REST = json.loads((HERE / "github_rest.json").read_text())

@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import urlencode
 from zlib import crc32
 
-from forge_standin import TOKEN, Fault, ForgeServer, ForgeState, Refused
+from forge_standin import TOKEN, ForgeServer
+from forge_state import Fault, ForgeState, Refused
 from gitlab_schema import REST
 
 PROJECT, NUMBER, FORK = "acme/tools/shop", 42, 43

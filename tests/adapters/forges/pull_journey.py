@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from forge_kinds import ForgeKind
-from forge_standin import LOST, Fault, ForgeServer
+from forge_standin import ForgeServer
+from forge_state import LOST, Fault
 from journey_laws import Laws
 from journey_world import Defect, People
 from msgspec.structs import replace
@@ -112,6 +113,7 @@ class Journey(People, Laws):
     def _work(self, processes: int = 1) -> list[str]:
         self.clock.now += 600
         self.look()
+        self.state.processes = processes
         try:
             ended = asyncio.run(self._be_processes(processes))
         finally:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from forge_kinds import KINDS, Clock
-from forge_standin import LOST, Fault
+from forge_state import LOST, Fault
 from msgspec.structs import replace
 
 from needs import rarely

@@ -2,7 +2,7 @@
 
 import pytest
 from forge_kinds import KINDS, Clock
-from forge_standin import Fault
+from forge_state import Fault
 from github_pulls import SCHEMA, WEB, GithubServer
 from graphql import parse, validate
 from test_forge_contract import HEAD, board, hear, show
