@@ -42,6 +42,8 @@ class Defect:
     """Changes with the path and the code round it, and with it the fingerprint."""
     code: int = 0
     """Changes with the code round it."""
+    gone: bool = False
+    """Its file was deleted: what comes there later is other code."""
     told: tuple[str, int] = ("", 0)
     """Path and code when a run last found it."""
 
@@ -127,7 +129,7 @@ class People(World):
             self.defects.append(Defect(len(self.defects) + 1, where, self.random.randrange(1, 50)))
         for each in self.defects:
             if chance() < 0.15:
-                each.present = not each.present
+                each.present = not (each.present or each.gone)
             if chance() < 0.2:
                 each.line = self.random.randrange(1, 50)
         self.move_head()
@@ -144,7 +146,7 @@ class People(World):
         """A force-push without the commits that were pushed for the author."""
         for each in self.defects:
             if self.truth.fixed_by.get(each.number, set()) & self.commits:
-                each.present = True
+                each.present = not each.gone
         self.commits.clear()
         self.move_head()
 
@@ -172,15 +174,16 @@ class People(World):
         return defect.told[0] in ("", path) or path[0] != "n"
 
     def delete_file(self) -> None:
-        """A file's code is gone with its defects, and another file comes."""
+        """A file's code is gone with its defects, and another file comes: a new one, or one of the base."""
         old = self.random.choice(list(self.state.hunks))
         self.renames += 1
         del self.state.hunks[old]
         self.renamed.pop(old, None)
-        self.state.hunks[f"n{self.renames}.py"] = [(1, 40)]
+        self.state.hunks[f"{self.random.choice('nm')}{self.renames}.py"] = [(1, 40)]
         self._outdate(old)
         for each in self.defects:
-            each.present = each.present and each.path != old
+            each.gone = each.gone or each.path == old
+            each.present = each.present and not each.gone
         self.move_head()
 
     def outdate(self) -> None:
