@@ -55,6 +55,17 @@ def test_an_item_keeps_its_key_when_another_reporter_leads_it_and_the_code_round
     assert find_gone(runs[:2], runs[2]) == {}
 
 
+def test_an_item_keeps_its_key_when_its_file_is_renamed():
+    item = make_item(1, path="a.py")
+    moved = replace(make_item(1, path="z.py"), fingerprint="f" * 32)
+    first, last = make_run("r1", item), make_run("r2", moved)
+    change = replace(last.started.change, renamed={"z.py": "a.py"})
+    renamed = replace(last, started=replace(last.started, change=change))
+    assert follow_keys([first, renamed])["r2"] == {1: item.fingerprint}
+    assert find_gone([first], renamed) == {}
+    assert follow_keys([first, last])["r2"] == {1: moved.fingerprint}
+
+
 def test_items_that_become_one_have_both_names_and_neither_is_gone():
     tool, person = make_item(1), make_item(2, label="t9", title="Other words")
     joined = replace(person, findings=(*person.findings, replace(tool.lead, id="x")))

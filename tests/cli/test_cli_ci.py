@@ -5,7 +5,8 @@ import re
 
 import pytest
 from forge_kinds import KINDS
-from forge_standin import TOKEN, Fault
+from forge_standin import TOKEN
+from forge_state import Fault
 from test_cli_pr import Shop
 
 

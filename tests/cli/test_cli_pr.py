@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from forge_kinds import KINDS, ForgeKind
-from forge_standin import TOKEN, ForgeServer, ForgeState
+from forge_standin import TOKEN, ForgeServer
+from forge_state import ForgeState
 from typed_command import Punchlist
 
 from needs import rarely

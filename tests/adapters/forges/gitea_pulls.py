@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from forge_standin import HERE, TOKEN, ForgeServer, ForgeState, Refused
+from forge_standin import HERE, TOKEN, ForgeServer
+from forge_state import ForgeState, Refused
 
 WEB = "https://gitea.example/acme/shop"
 PAGE = 50
@@ -90,8 +91,9 @@ class Actions:
             raise Refused(422, "review event COMMENT requires a body or a comment")
         for said in body["comments"]:
             line = said.get("new_position")
-            if said["path"] not in state.hunks:
-                raise Refused(500, "no such path")
+            spans = state.hunks.get(said["path"], [])
+            if "new_position" in said and not any(a <= line <= b for a, b in spans):
+                raise Refused(422, "the line is not part of the diff")
             thread = state.add_thread(said["path"], line, said["body"], state.viewer)
         return self._review(thread["review"], state.viewer, "", "COMMENT")
 
@@ -165,6 +167,7 @@ class Actions:
         for each in (*self._state.comments, *threads):
             if str(each["id"]) == name:
                 if each["author"] != self._state.viewer:
+                    self._state.problems.append(f"{name} is a comment of {each['author']}")
                     raise Refused(403, "")
                 return each
         raise Refused(404, "The target couldn't be found.")

@@ -2,15 +2,19 @@
 
 import json
 import re
+from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
-from forge_standin import HERE, TOKEN, Fault, ForgeServer, ForgeState, Refused
-from graphql import build_schema, graphql_sync
+from forge_standin import HERE, TOKEN, ForgeServer
+from forge_state import Fault, ForgeState, Refused
+from graphql import DocumentNode, ExecutionResult, build_schema, execute_sync, parse, validate
 
 REST = json.loads((HERE / "github_rest.json").read_text())
 SCHEMA = build_schema((HERE / "github.graphql").read_text())
 WEB = "https://github.example/acme/shop"
-BODY_LIMIT = 65_536
+BODY_LIMIT = 65_535
+DESCRIPTION_LIMIT = 140
 BATCH = 50
 LIMITED = Fault(
     403, headers={"Retry-After": "1"}, message="You have exceeded a secondary rate limit."
@@ -73,7 +77,7 @@ class _Root:
         return self._set(input["threadId"], "")
 
     def _set(self, name: str, by: str) -> _Fields:
-        if not self._state.may_resolve:
+        if not self._state.may_resolve or self._state.denied:
             raise _Forbidden("Resource not accessible by integration")
         found = next(each for each in self._state.threads if each["id"] == name)
         found["resolved"] = by
@@ -186,6 +190,7 @@ class Actions:
         if found is None:
             raise Refused(404, "Not Found")
         if found["author"] != self._state.viewer:
+            self._state.problems.append(f"{name} is a comment of {found['author']}")
             raise Refused(403, "Resource not accessible")
         return found
 
@@ -217,7 +222,7 @@ class Actions:
 
     def _add_notes(self, run: dict[str, Any], body: dict[str, Any]) -> None:
         notes = body["output"].get("annotations", [])
-        if len(notes) > BATCH or len(body["output"]["summary"]) > BODY_LIMIT - 1:
+        if len(notes) > BATCH or len(body["output"]["summary"]) > BODY_LIMIT:
             raise Refused(422, "Invalid request.")
         run["annotations"] += notes
 
@@ -245,6 +250,8 @@ class Actions:
         }
 
     def post_statuses_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        if len(body["description"]) > DESCRIPTION_LIMIT:
+            raise Refused(422, "description is too long (maximum is 140 characters)")
         self._state.statuses.append({**body, "sha": parts[0], "id": self._state.next_id()})
         return self._status(self._state.statuses[-1])
 
@@ -268,8 +275,17 @@ def _user(login: str) -> dict[str, Any]:
     return {"login": login, "id": 5, "html_url": f"https://github.example/{login}"}
 
 
+@cache
+def _parse_query(query: str) -> DocumentNode | ExecutionResult:
+    """Return the query, or what the schema says against it."""
+    document = parse(query)
+    errors = validate(SCHEMA, document)
+    return ExecutionResult(None, errors) if errors else document
+
+
 class GithubServer(ForgeServer):
     name, rest, limited, page = "GitHub", REST, LIMITED, f"{WEB}/pull/7"
+    per_minute = 80
 
     def is_signed(self, headers: Any) -> bool:
         return headers.get("Authorization") == f"Bearer {TOKEN}"
@@ -284,7 +300,10 @@ class GithubServer(ForgeServer):
     ) -> tuple[int, dict[str, str], Any] | None:
         if path != "/graphql":
             return None
-        fault = self.next_fault() if "mutation" in body["query"] else None
+        changes = "mutation" in body["query"]
+        fault = self.next_fault(changes=changes)
+        if fault and fault.status == 200:
+            return 200, {}, {"errors": [{"type": "RATE_LIMITED", "message": fault.message}]}
         if fault and not fault.effect:
             return fault.status, fault.headers, {"message": fault.message}
         answer = self._resolve(body["query"], body["variables"])
@@ -292,10 +311,29 @@ class GithubServer(ForgeServer):
             return fault.status, fault.headers, {"message": fault.message}
         return 200, {}, answer
 
+    def paginate(
+        self, key: str, parts: tuple[str, ...], query: dict[str, str], answer: Any
+    ) -> tuple[dict[str, str], Any]:
+        """30 entries unless more are asked for, and never more than 100; what is counted has its list inside."""
+        inside = next((name for name in ("check_runs", "statuses") if name in answer), "")
+        entries = answer[inside] if inside else answer
+        size, page = min(int(query.get("per_page", 30)), 100), int(query.get("page", 1))
+        shown = entries[(page - 1) * size : page * size]
+        left = iter(parts)
+        path = re.sub(r"\{\w+\}", lambda _: next(left), key.split(" ")[1])
+        following = urlencode({**query, "page": page + 1})
+        link = f'<{self.api}{path}?{following}>; rel="next"'
+        headers = {"Link": link} if page * size < len(entries) else {}
+        return headers, {**answer, inside: shown} if inside else shown
+
     def _resolve(self, query: str, variables: dict[str, Any]) -> dict[str, Any]:
         self.state.reads += 1
         root = _Root(self.state)
-        found = graphql_sync(SCHEMA, query, root_value=root, variable_values=variables)
+        document = _parse_query(query)
+        if isinstance(document, ExecutionResult):
+            found = document
+        else:
+            found = execute_sync(SCHEMA, document, root_value=root, variable_values=variables)
         answer: dict[str, Any] = {"data": found.data}
         if found.errors:
             answer["errors"] = [

@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import urlencode
 from zlib import crc32
 
-from forge_standin import TOKEN, Fault, ForgeServer, ForgeState, Refused
+from forge_standin import TOKEN, ForgeServer
+from forge_state import Fault, ForgeState, Refused
 from gitlab_schema import REST
 
 PROJECT, NUMBER, FORK = "acme/tools/shop", 42, 43
@@ -60,6 +61,7 @@ def map_lines(diff: str) -> dict[int, int | None]:
 
 class GitlabServer(ForgeServer):
     name, rest, below, limited = "GitLab", REST, "/api/v4", LIMITED
+    per_minute = 300
     page = f"{WEB}/-/merge_requests/7"
     largest = 100
     """Entries of a page."""
@@ -288,6 +290,7 @@ class Actions:
         for each in self._all_notes():
             if each["id"] == int(name):
                 if each["author"] != self._state.viewer:
+                    self._state.problems.append(f"{name} is a note of {each['author']}")
                     raise Refused(403, "403 Forbidden")
                 return each
         raise Refused(404, "404 Note Not Found")
@@ -311,6 +314,9 @@ class Actions:
         state = self._state
         if not state.may_check or state.project == str(FORK):
             raise Refused(403, "403 Forbidden")
+        if state.busy:
+            state.busy -= 1
+            raise Refused(409, "409 Conflict: the pipeline is being changed")
         known = [(each["id"], each["sha"], each["ref"]) for each in state.pipelines]
         if "pipeline_id" in body and (body["pipeline_id"], parts[0], body["ref"]) not in known:
             raise Refused(404, "404 Pipeline for pipeline_id, sha and ref Not Found")

@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 from forge_kinds import KINDS, Clock
-from forge_standin import LOST, Fault
+from forge_state import LOST, Fault
 from msgspec.structs import replace
 
 from needs import rarely
 from punchlist.adapters.rest.retry import Unavailable
+from punchlist.ports.forge.forge import WriteRefused
 from punchlist.views.pulls.board import Annotation, Board, BoardReply, BoardThread, CheckResult
 from punchlist.views.pulls.marks import MarkKind, add_mark
 
@@ -160,6 +161,33 @@ def test_a_token_that_may_not_resolve_leaves_a_reply_alone(forge, state):
     shown = show(forge(), board(replies=[reply]))
     assert shown.notes == ("the token may not resolve threads; they have a reply alone",)
     assert len(theirs["comments"]) == 2
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_token_that_may_not_comment_is_told_what_it_needs(forge, state, status):
+    """Forges hide what a token may not see: not found can mean not allowed."""
+    state.denied = status
+    for wanted in (board(), board(thread("k1"))):
+        with pytest.raises(WriteRefused, match=f"answered {status}") as raised:
+            show(forge(), wanted)
+        assert "it needs" in raised.value.hint
+    assert state.writes == []
+
+
+def test_a_read_that_goes_wrong_is_tried_again(forge, server, state):
+    state.add_thread("a.py", 3, "Fix it", "rabbit")
+    for fault in (server.limited, Fault(502), Fault(429, headers={"Retry-After": "7"})):
+        for at in range(4):
+            state.read_faults = [None] * at + [fault]
+            assert len(hear(forge()).threads) == 1
+
+
+def test_a_comment_is_never_longer_than_the_forge_takes(forge, state):
+    long = "word " * 20_000
+    told = thread("k1", body=add_mark(long, MarkKind.ITEM, "k1"))
+    assert show(forge(), board(told, summary=long)).notes == ()
+    assert show(forge(), board(told, summary=long)).updates == ()
+    assert len(state.threads) == len(state.comments) == 1
 
 
 def test_all_that_is_said_is_heard_with_who_may_write(kind, forge, state):

@@ -96,6 +96,11 @@ def test_a_token_that_may_set_no_status_says_so_and_the_rest_is_shown(forge, sta
     assert len(state.comments) == 1
 
 
+def test_a_line_that_the_diff_does_not_show_is_not_placed(forge, state):
+    assert show(forge(), board(thread("k1", line=99), thread("k2"))).unplaced == {"k1"}
+    assert len(state.threads) == 1
+
+
 def test_a_review_that_requests_changes_is_a_demand(forge, state):
     state.reviews.append(
         {**state.add_comment("Please change", "ann"), "state": "CHANGES_REQUESTED"}

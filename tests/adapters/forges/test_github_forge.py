@@ -2,12 +2,13 @@
 
 import pytest
 from forge_kinds import KINDS, Clock
-from forge_standin import Fault
+from forge_state import Fault
 from github_pulls import SCHEMA, WEB, GithubServer
 from graphql import parse, validate
 from test_forge_contract import HEAD, board, hear, show
 
 from punchlist.adapters.forges.github import queries
+from punchlist.adapters.rest.retry import Unavailable
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,27 @@ def test_a_token_that_may_make_no_check_runs_sets_a_status_once(forge, state):
     assert [(each["context"], each["state"]) for each in state.statuses] == [
         ("punchlist", "failure")
     ]
+
+
+def test_checks_and_statuses_are_read_to_the_last_page(forge, state):
+    note = {"path": "a.py", "start_line": 2, "end_line": 2, "annotation_level": "failure", "message": "m",
+            "start_column": None, "end_column": None, "raw_details": None}  # fmt: skip
+    for n in range(130):
+        state.check_runs.append(
+            {"id": n, "name": f"c{n}", "head_sha": HEAD, "annotations": [note] * (n // 129 * 120)}
+        )
+        state.statuses.append({"id": n, "sha": HEAD, "context": f"s{n}", "state": "success", "description": ""})  # fmt: skip
+    assert [each.source for each in hear(forge()).reports] == ["c129"] * 120
+    state.may_check = False
+    for _ in range(2):
+        show(forge(), board())
+    assert [each["context"] for each in state.statuses[130:]] == ["punchlist"]
+
+
+def test_a_limit_that_graphql_tells_of_ends_the_answer(forge, state):
+    state.read_faults = [None, Fault(200, message="API rate limit exceeded")]
+    with pytest.raises(Unavailable, match="API rate limit exceeded"):
+        hear(forge())
 
 
 def test_an_unfinished_list_of_annotations_is_completed(forge, state):

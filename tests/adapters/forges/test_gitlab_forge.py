@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from forge_kinds import KINDS, Clock
-from forge_standin import Fault
+from forge_state import Fault
 from gitlab_pulls import GitlabServer
 from test_forge_contract import board, hear, show, thread
 
@@ -88,6 +88,12 @@ def test_a_status_is_set_once_for_each_result_and_again_after_a_lost_answer(forg
     state.statuses.clear()
     (note,) = show(forge(), board(summary="Other")).notes
     assert note == "the commit status was not set: GitLab answered 403: 403 Forbidden"
+
+
+def test_a_status_that_another_request_is_in_the_way_of_is_set_in_the_end(forge, state):
+    state.busy = 3
+    assert show(forge(), board()).notes == ()
+    assert len(state.statuses) == 1
 
 
 def test_a_status_stands_in_the_newest_pipeline_of_the_commit(forge, state):

@@ -125,7 +125,7 @@ class GitlabRoutes(Routes):
             raise Answer(403, {"message": "403 Forbidden"})
         if "[REFUSED]" in text:
             raise Answer(400, {"message": {"base": ["is refused"]}})
-        labels = list(filter(None, self.content.get("labels", "").split(",")))
+        labels = self.content.get("labels", [])
         issue = github.add(
             {"title": self.content["title"], "body": self.obey(text), "labels": labels}
         )

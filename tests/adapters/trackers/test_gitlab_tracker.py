@@ -1,4 +1,4 @@
-"""Issues on GitLab, where they differ from GitHub's: no reason for being closed, labels in one text, members by number."""
+"""Issues on GitLab, where they differ from GitHub's: no reason for being closed, members by number."""
 
 import pytest
 from hypothesis import given, settings

@@ -21,6 +21,8 @@ def say(body, author="ann", **more):
         ("`/punchlist apply`", None, ""),
         ("```\n/punchlist apply\n```", None, ""),
         ("~~~~\n```\n/punchlist apply\n~~~~", None, ""),
+        ("```\n```python\n/punchlist apply\n```", None, ""),  # a block ends with ticks alone
+        ("```see``` what it does\n/punchlist apply", "apply", ""),  # no block begins
         ("<!--\n/punchlist apply\n-->", None, ""),
         ("<!-- /punchlist apply", None, ""),
         ("    /punchlist apply", None, ""),

@@ -132,7 +132,12 @@ class BoardWriter:
             progress.unplaced.add(update.thread.key)
         elif isinstance(update, SetResolved):
             progress.notes["the token may not resolve threads; they have a reply alone"] = None
+        elif refused.status == _FORBIDDEN or (refused.status == _GONE and _is_first(update)):
+            raise WriteRefused(f"{refused}", hint=self._api.needs) from refused
         elif refused.status != _GONE:
-            if refused.status == _FORBIDDEN:
-                raise WriteRefused(f"{refused}", hint=self._api.needs) from refused
             progress.notes[f"{update.about}: {refused}"] = None
+
+
+def _is_first(update: AnyUpdate) -> bool:
+    """Return whether it needs no comment that may be gone: not found then means not allowed."""
+    return isinstance(update, PostSummary | PostThread)

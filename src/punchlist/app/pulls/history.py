@@ -65,7 +65,7 @@ def follow_keys(runs: Sequence[Run]) -> dict[str, dict[int, str]]:
     first seen on the pull request, also after the code round it has changed.
     """
     known = _KnownItems()
-    return {run.id: known.name_items(list(run.items.values())) for run in runs}
+    return {run.id: known.name_items(_list_items(run)) for run in runs}
 
 
 def follow_names(runs: Sequence[Run]) -> dict[str, dict[int, frozenset[str]]]:
@@ -74,11 +74,25 @@ def follow_names(runs: Sequence[Run]) -> dict[str, dict[int, frozenset[str]]]:
     """
     known, found = _KnownItems(), {}
     for run in runs:
-        items = list(run.items.values())
+        items = _list_items(run)
         keys = known.name_items(items)
         more = known.find_others(items, keys)
         found[run.id] = {number: frozenset({key, *more[number]}) for number, key in keys.items()}
     return found
+
+
+def _list_items(run: Run) -> list[Item]:
+    """Return the items with the paths that their files have on the base: a push may rename them."""
+    renamed = run.started.change.renamed
+    return [_move_item(item, renamed) if renamed else item for item in run.items.values()]
+
+
+def _move_item(item: Item, renamed: Mapping[str, str]) -> Item:
+    findings = (
+        replace(each, spot=replace(each.spot, path=renamed.get(each.spot.path, each.spot.path)))
+        for each in item.findings
+    )
+    return replace(item, findings=tuple(findings))
 
 
 class _KnownItems:

@@ -10,7 +10,7 @@ from punchlist.views.pulls.conversation import Comment, Conversation
 
 _ORDER = re.compile(r"/punchlist[ \t]+(?P<verb>[A-Za-z]+)\b[ \t:]*(?P<words>.*)")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(?P<rest>.*)")
 
 
 class OrderVerb(StrEnum):
@@ -82,7 +82,7 @@ def _plain_lines(body: str) -> Iterator[str]:
         ticks = _FENCE.match(line)
         if ticks and not fence:
             fence = ticks[1]
-        elif ticks and ticks[1].startswith(fence):
+        elif ticks and ticks[1].startswith(fence) and not ticks["rest"].strip():
             fence = ""
         elif not fence:
             yield line

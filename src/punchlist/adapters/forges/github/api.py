@@ -163,23 +163,23 @@ class PullsApi:
             variables = {"thread": thread, "after": after}
             data = await self._query(gql.MORE_COMMENTS, variables, gql.NodeData)
             if data.node is None:
-                break
+                return found
             found += data.node.comments.nodes
             if not data.node.comments.page_info.has_next_page:
-                break
+                return found
             after = data.node.comments.page_info.end_cursor
-        return found
+        raise Unavailable(f"thread {thread} has more comments than can be looked at")
 
     async def set_resolved(self, thread: str, *, resolved: bool) -> None:
         query = gql.RESOLVE if resolved else gql.UNRESOLVE
         await self._query(query, {"thread": thread}, dict[str, Any], reads=False)
 
     async def list_check_runs(self, commit: str, name: str = "") -> list[CheckRun]:
-        params = {"per_page": "100", "filter": "latest"}
+        params = {"filter": "latest"}
         if name:
-            params |= {"check_name": name, "filter": "all"}
-        found = await self._send("GET", f"commits/{commit}/check-runs", _CheckRuns, params=params)
-        return found.check_runs
+            params = {"check_name": name, "filter": "all"}
+        pages = self._read_pages(f"commits/{commit}/check-runs", params, _CheckRuns)
+        return [run async for page in pages for run in page.check_runs]
 
     async def list_notes(self, check_run: int) -> list[CheckNote]:
         pages = self._read_pages(f"check-runs/{check_run}/annotations", {}, list[CheckNote])
@@ -202,7 +202,8 @@ class PullsApi:
         return found.permission in ("admin", "write", "maintain")
 
     async def list_statuses(self, commit: str) -> list[GithubStatus]:
-        return (await self._send("GET", f"commits/{commit}/status", _Statuses)).statuses
+        pages = self._read_pages(f"commits/{commit}/status", {}, _Statuses)
+        return [status async for page in pages for status in page.statuses]
 
     async def create(self, path: str, content: dict[str, Any]) -> int:
         """Create something and return its id; raise ResponseLost if it may exist or not."""
@@ -233,6 +234,7 @@ class PullsApi:
             if not page.next:
                 return
             path, params = page.next, {}
+        raise Unavailable(f"{self.repository} has more {below} than can be looked at")
 
     async def _query(
         self, query: str, variables: gql.Variables, kind: type[T], *, reads: bool = True

@@ -10,7 +10,7 @@ from punchlist.views.pulls.board import CheckResult
 
 STATUS = "punchlist"
 _DESCRIPTION = 255
-_LOOKS = (1.0, 3.0)
+_LOOKS = (1.0, 3.0, 9.0)
 """Seconds before each look for what a lost request may have made."""
 _LACKING = (400, 403, 404)
 _BUSY = 409

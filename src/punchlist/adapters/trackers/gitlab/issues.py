@@ -101,7 +101,7 @@ class GitlabIssues:
         content = {
             "title": draft.title,
             "description": GITLAB.finish(draft.body),
-            "labels": ",".join(draft.labels),
+            "labels": list(draft.labels),
         }
         return await self._read(await self._project.create("issues", content, _GitlabIssue))
 
