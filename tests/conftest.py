@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import warm
+from folders import use_memory
 from processes import pytest_addoption, pytest_runtestloop
 
 __all__ = ["pytest_addoption", "pytest_runtestloop"]
@@ -445,10 +446,12 @@ LONG = (
 
 
 WARM = pytest.StashKey[warm.Parent]()
+FOLDERS = pytest.StashKey[Path | None]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the process that all test processes start servers from."""
+    """Choose where folders are, and start the process that all test processes start servers from."""
+    config.stash[FOLDERS] = use_memory(config)
     where = Path(tempfile.mkdtemp(prefix="punchlist-warm-")) / "socket"
     config.stash[WARM] = warm.Parent(where)
     os.environ[warm.VARIABLE] = warm.address = str(where)
@@ -456,7 +459,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail if a process is left that was started from the warm one."""
+    """Fail if a process is left that was started from the warm one; remove folders in memory."""
+    if folder := session.config.stash.get(FOLDERS, None):
+        shutil.rmtree(folder, ignore_errors=True)
     if parent := session.config.stash.get(WARM, None):
         left = parent.end()
         shutil.rmtree(Path(warm.address).parent)
@@ -501,6 +506,12 @@ def _refuse_effects(event: str, _: object) -> None:
 
 
 sys.addaudithook(_refuse_effects)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    if nextitem is None:  # with the last test go the servers that others used
+        _running_pure.clear()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,6 +12,10 @@ from clients import SOURCE
 from stubmodel import StubModel
 from workbench import EDITS, finding
 
+from folders import tmp_path_factory
+
+__all__ = ["tmp_path_factory"]
+
 KEY = "sk-dummy-0123456789abcdef"
 _FOLDER = re.compile(r"/[^\s\"'\\<>]*/trees/kept-[0-9a-f]+")
 _TASK = re.compile(r"\d{6}-[0-9a-f]{6}/[0-9a-f]{12}")

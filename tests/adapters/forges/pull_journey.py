@@ -231,15 +231,17 @@ class Journey(People, Laws):
         self.runs[-1] = replace(run, landing=replace(run.landing, tip=self.state.head))
         return replace(pull, head=self.state.head)
 
+    def _is_current(self, run: Run) -> bool:
+        change = run.started.change
+        return self.state.head in (change.head, run.landing.tip) and change.base == self.state.base
+
     def _find_run(self, said: Conversation, settled: Any, *, again: bool) -> Run:
         """Return the last run if nothing has changed, else a new one."""
         entries = gather_entries(said, settled)
         if self.runs and not again:
             last = self.runs[-1]
             known = {each.label for item in last.items.values() for each in item.findings}
-            heads = (last.started.change.head, last.landing.tip)
-            current = self.state.head in heads and last.started.change.base == self.state.base
-            if current and list_ids(entries) <= known:
+            if self._is_current(last) and list_ids(entries) <= known:
                 return last
         self.runs.append(self._make_run(entries))
         return self.runs[-1]
@@ -267,10 +269,12 @@ class Journey(People, Laws):
             if findings:
                 number = len(items) + 1
                 items[number] = self._make_item(number, each, tuple(findings))
-        if not broken:
-            self.truth.silent = {each.number for each in self.defects if not each.present}
-        else:
-            self.truth.silent = set()
+        silent = set() if broken else {each.number for each in self.defects if not each.present}
+        if self.state.processes > 1 and self.runs and self._is_current(self.runs[-1]):
+            silent |= (
+                self.truth.silent
+            )  # the other server shows its own run, whose reviewer has looked
+        self.truth.silent = silent
         name = f"run{len(self.runs)}"
         change = replace(
             STARTED.change, head=self.state.head, base=self.state.base, renamed=dict(self.renamed)

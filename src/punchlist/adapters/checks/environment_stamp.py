@@ -3,6 +3,7 @@ size and time.
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import islice
@@ -95,4 +96,5 @@ def _stamp_path(path: Path) -> Iterator[Mark]:
         seen = path.stat()
     except OSError:
         return
-    yield os.fsencode(path).hex(), seen.st_mtime_ns, seen.st_size
+    size = 0 if stat.S_ISDIR(seen.st_mode) else seen.st_size  # of a folder it says nothing
+    yield os.fsencode(path).hex(), seen.st_mtime_ns, size
