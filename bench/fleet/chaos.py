@@ -421,6 +421,10 @@ def report(chaos, state, runs, expected, needed, seconds):
         outcome, faults = chaos.outcome(state, number, run)
         wrong |= {run: faults} if faults else {}
         other |= {run: outcome} if outcome != expected else {}
+    if chaos.asked.moves:
+        Path(chaos.asked.moves).write_text(
+            json.dumps({"moves": chaos.moves, "deaths": chaos.deaths})
+        )
     paid = sum(chaos.calls(number) for number in runs)
     flying = sum(len(held) for _, held in chaos.deaths)
     times = [] if chaos.jumped else chaos.recoveries()
@@ -476,6 +480,9 @@ def _arguments():
         parser.add_argument(f"--{name}", type=float, default=value)
     parser.add_argument(
         "--folder", action="store_true", help="objects are in a folder, not in a real S3"
+    )
+    parser.add_argument(
+        "--moves", default="", help="a file for what happened to each run, and when"
     )
     parser.add_argument("--away", default="", help="database=SECONDS or objects=SECONDS")
     asked = parser.parse_args()

@@ -125,6 +125,18 @@ def test_a_repository_and_an_agent_have_as_many_runs_as_there_is_room(queue):
     assert take_all(queue, room=Room(agent=3)) == ["a2"]
 
 
+def test_an_interrupted_run_that_waits_keeps_its_room(queue):
+    for run in ("r1", "r2", "r3"):
+        add(queue, run)
+    two = Room(repository=2)
+    assert take_all(queue, room=two) == ["r1", "r2"]
+    queue.give_back("r1", "w", delay=3600)
+    assert take_all(queue, room=two) == []
+    queue.give_back("r2", "w")
+    assert take_all(queue, room=two) == ["r2"]
+    assert take_all(queue, room=Room(repository=3)) == ["r3"]
+
+
 def test_a_label_keeps_a_run_for_the_workers_that_have_it(queue):
     add(queue, "gpu", label="gpu")
     add(queue, "any")

@@ -20,6 +20,8 @@ FULL = """
     UNION ALL SELECT jobs.repository, '', units.agents FROM units JOIN jobs USING (run)
       WHERE NOT over AND units.worker IN (
         SELECT id FROM workers WHERE until >= clock_timestamp())
+    UNION ALL SELECT repository, '', agents FROM jobs
+      WHERE state = 'queued' AND priority = 1 AND not_before > clock_timestamp()
   ), full_repositories AS (
     SELECT repository FROM busy GROUP BY repository
     HAVING %(repository)s > 0 AND count(*) >= %(repository)s
@@ -30,7 +32,9 @@ FULL = """
     ) AS counted
   )
 """
-"""What has no room for more. A unit that another worker does counts as a run of its own."""
+"""What has no room for more. A unit that another worker does counts as a run of its own, and an
+interrupted run that waits before it is tried again keeps its room.
+"""
 _SELECT = """
   SELECT run, repository, branch, source, label, agents, subject, priority, state, worker, deaths,
     note, extract(epoch FROM clock_timestamp() - queued_at)::float8
