@@ -297,7 +297,6 @@ SOAK = (
     "adapters/objects/test_object_artifacts.py::test_what_the_ledger_pinned_is_read_without_the_store",
     "cli/test_cli_pr.py::test_a_process_killed_between_a_write_and_its_answer_leaves_nothing_twice[github-True-2",
     "fleet/test_workers.py::test_a_drained_worker_gives_back_what_does_not_end_and_another_goes_on",
-    "fleet/test_workers.py::test_another_worker_goes_on_with_what_one_did_and_was_killed_before_it_wrote_it_down[attempted",
     "hostile/test_hostile_company.py::test_different_scopes_at_once_both_finish_and_neither_disturbs_the_other",
     "hostile/test_hostile_company.py::test_what_the_user_does_meanwhile_neither_disturbs_the_run_nor_is_disturbed[commit_more",
     "journeys/test_dangling.py::test_a_run_fixes_what_can_be_fixed",

@@ -323,7 +323,11 @@ class Chaos:
         entries = list(state.store.read(run))
         folded, kinds = fold_entries(run, entries), [e.event.__struct_config__.tag for e in entries]
         branch = f"refs/heads/punchlist/{run}"
-        commits = self.git("rev-list", "--count", f"{folded.started.change.head}..{branch}")
+        commits = (
+            self.git("rev-list", "--count", folded.started.change.head + ".." + branch)
+            if self.git("branch", "--list", f"punchlist/{run}")
+            else "0"
+        )
         faults = [
             f"{kind} {kinds.count(kind)} times"
             for kind in ("started", "ended")

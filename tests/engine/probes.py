@@ -132,6 +132,7 @@ class Stage:
         self.helpers = None
         self.clock = lambda: 0.0
         self.analyzers = {}
+        self.has_room = lambda: True
         self._tables = monkeypatch
         self._steps: list = []
 
@@ -171,7 +172,7 @@ class Stage:
     @property
     def world(self) -> World:
         return World(
-            change=CHANGE, trees=NoFiles(), repository=None, analyzers=self.analyzers, documents={}, fixers={}, checks=None,
+            change=CHANGE, has_room=self.has_room, trees=NoFiles(), repository=None, analyzers=self.analyzers, documents={}, fixers={}, checks=None,
             tracker=FilesTracker(self.folder / "issues"), artifacts=FolderArtifacts(self.folder / "artifacts"), cache=None,
             reports={"report.txt": lambda run: run.id.encode()}, protected=Protected(), suppressions=Suppressions(()), clock=self.clock,
             subscribe=self.notices.subscribe,

@@ -7,7 +7,7 @@ import pytest
 from probes import Watch, action, all_of, at_once, done
 
 from punchlist.engine import Limits
-from punchlist.errors import StoreError, ToolError
+from punchlist.errors import DiskFull, StoreError, ToolError
 from punchlist.model.ledger import events as ev
 from punchlist.steps.verb import select_pending
 
@@ -274,6 +274,18 @@ def test_what_cannot_be_written_by_a_performer_is_no_event(stage, error):
     full = False
     assert stage.drive().ended
     assert stage.keys == ["started", "resumed 1", "evidence", "", "ended"]
+
+
+def test_what_was_done_on_a_full_disk_is_no_event(stage):
+    """An agent that could not write there says that it failed, and is not to blame."""
+    stage.verb(all_of("fix"))
+    stage.has_room = lambda: False
+    with pytest.raises(DiskFull, match="does not count"):
+        stage.drive()
+    assert stage.keys == ["started"]
+    stage.has_room = lambda: True
+    assert stage.drive().ended
+    assert stage.keys == ["started", "resumed 1", "fix", "", "ended"]
 
 
 def test_what_the_ledger_does_not_take_is_shown_to_nobody(stage):

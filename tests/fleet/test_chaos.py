@@ -11,7 +11,7 @@ from postgres_server import find_programs
 
 CHAOS = Path(__file__).parents[2] / "bench" / "fleet" / "chaos.py"
 SMALL = (
-    "--folder --calm 1 --runs 3 --workers 2 --random 1 --chosen 2 --stopped 0 --lease 3 --gap 0.5"
+    "--folder --calm 1 --runs 2 --workers 2 --random 1 --chosen 1 --stopped 0 --lease 3 --gap 0.5"
 )
 CALM = "--random 0 --chosen 0 --stopped 0"
 

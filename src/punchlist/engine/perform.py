@@ -14,6 +14,8 @@ from punchlist.ports.weaknesses import collect_weaknesses
 from punchlist.ports.world import World
 from punchlist.steps import VERBS, Action
 
+_ROOM = "free some disk space, then resume"
+
 
 class Helpers(Protocol):
     """Other workers that perform single actions of the run."""
@@ -38,12 +40,15 @@ class Helpers(Protocol):
 
 async def perform_action(verb: str, task: Struct, run: Run, world: World) -> ev.AnyEvent:
     """Return the event of the action. Raise StoreError if it could not be done to the end for a
-    reason that has nothing to do with it.
+    reason that has nothing to do with it, as on a full disk: an agent, a check or an analyzer that
+    could not write there has failed, and is not to blame.
     """
     performer = VERBS[verb].performers[type(task)]
     try:
         with collect_weaknesses() as found:
             event = await performer(task, run, world)
+        if not world.has_room():
+            raise DiskFull("the disk is full: what was done meanwhile does not count", hint=_ROOM)
         return replace(event, weaknesses=tuple(sorted(found))) if found else event
     except StoreError:
         raise  # an action that cannot be recorded must not look done
@@ -51,5 +56,5 @@ async def perform_action(verb: str, task: Struct, run: Run, world: World) -> ev.
         return ev.Failed(reason=str(error), hint=error.hint)
     except OSError as error:
         if error.errno in NO_ROOM:
-            raise DiskFull(str(error), hint="free some disk space, then resume") from error
+            raise DiskFull(str(error), hint=_ROOM) from error
         return ev.Failed(reason=str(error))

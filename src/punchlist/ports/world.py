@@ -22,6 +22,10 @@ from punchlist.ports.tracker import Tracker
 from punchlist.ports.tree import Tree, Trees
 
 
+def _has_room() -> bool:
+    return True
+
+
 def _never(label: str) -> bool:
     return False
 
@@ -79,6 +83,8 @@ class World(Struct, frozen=True, kw_only=True):
     """Whether an agent's answer under this label is kept from before a kill."""
     forget_answer: Callable[[str], None] = _ignore
     """Forget the stored answer under a label, so that the agent is asked again."""
+    has_room: Callable[[], bool] = _has_room
+    """Whether the disk that actions write to is not full."""
     results: ResultStore | None = None
     """Where the results of the run are kept, besides its own folder."""
     subscribe: Callable[[Record], None] = _no_notices

@@ -1,5 +1,6 @@
 """Connect the adapters to the ports of a run."""
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from punchlist.adapters.fleet.shared_repository import MeetingPlace
 
 T = TypeVar("T")
+_LEAST_ROOM = 16_384
+"""Bytes; a disk with less is full."""
 
 
 def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
@@ -105,6 +108,7 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         suppressions=suppressions,
         clock=time.time,
         crew=agents.make_crew(hear, _read_prompts(started, artifacts)),
+        has_room=lambda: shutil.disk_usage(workshop.folder).free > _LEAST_ROOM,
         answered=agents.has_answer,
         forget_answer=agents.forget_answer,
         subscribe=agents.notices.subscribe,
