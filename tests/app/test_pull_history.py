@@ -8,6 +8,7 @@ from punchlist.app.pulls.findings import read_thread
 from punchlist.app.pulls.history import PullHistory, find_gone, follow_keys, follow_names
 from punchlist.app.pulls.orders import find_carried, find_dismissed, find_ordered, show_dismissed
 from punchlist.app.pulls.push import FixChain, choose_chains
+from punchlist.model.finding.finding import Context, Spot
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.earlier_runs import Dismissal
@@ -72,6 +73,26 @@ def test_items_that_become_one_have_both_names_and_neither_is_gone():
     runs = [make_run("r1", tool, person), make_run("r2", joined)]
     assert follow_names(runs)["r2"][2] == {tool.fingerprint, person.fingerprint}
     assert find_gone(runs[:1], runs[1]) == {}
+
+
+def test_both_names_of_an_item_follow_it_through_renames_and_other_code():
+    """Its code and its file change in turns: what was seen first fits what is seen last no more."""
+    tool, person = make_item(1), make_item(2, label="t9", title="Other words")
+
+    def join(path, version):
+        code = Context(symbol="f", span="bad", before=f"{version} " * 9, after=f"{version} " * 9)
+        spot = Spot(path, 3)
+        findings = (*person.findings, replace(tool.lead, id="x", spot=spot, context=code))
+        return replace(person, findings=findings)
+
+    lead = join("a.py", "one").findings[1]
+    first = replace(tool, findings=(lead,))
+    steps = [("a.py", "one"), ("b.py", "one"), ("b.py", "two"), ("c.py", "two"), ("c.py", "three")]
+    later = [make_run(f"r{n}", join(*step)) for n, step in enumerate(steps, 2)]
+    runs = [make_run("r1", first, person), *later]
+    for run in later:
+        assert tool.fingerprint in follow_names(runs)[run.id][2]
+    assert find_gone(runs[:-1], runs[-1]) == {}
 
 
 def test_a_word_about_an_item_that_the_last_run_does_not_see_holds_for_it():

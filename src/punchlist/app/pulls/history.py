@@ -64,21 +64,26 @@ def follow_keys(runs: Sequence[Run]) -> dict[str, dict[int, str]]:
     """Return by run and item the key of its thread: the fingerprint that the item had when it was
     first seen on the pull request, also after the code round it has changed.
     """
-    known = _KnownItems()
-    return {run.id: known.name_items(_list_items(run)) for run in runs}
+    return {run: keys for run, keys, _ in _follow_items(runs)}
 
 
 def follow_names(runs: Sequence[Run]) -> dict[str, dict[int, frozenset[str]]]:
     """Return by run and item its key, and the keys of items that were seen apart from it before and
     are the same: what is said in one's thread is said of both.
     """
-    known, found = _KnownItems(), {}
+    return {
+        run: {number: frozenset({key, *others[number]}) for number, key in keys.items()}
+        for run, keys, others in _follow_items(runs)
+    }
+
+
+def _follow_items(runs: Sequence[Run]) -> Iterator[tuple[str, dict[int, str], dict[int, set[str]]]]:
+    """Yield the id of each run, and by item its key and the other keys that are the same."""
+    known = _KnownItems()
     for run in runs:
         items = _list_items(run)
         keys = known.name_items(items)
-        more = known.find_others(items, keys)
-        found[run.id] = {number: frozenset({key, *more[number]}) for number, key in keys.items()}
-    return found
+        yield run.id, keys, known.find_others(items, keys)
 
 
 def _list_items(run: Run) -> list[Item]:
@@ -120,10 +125,13 @@ class _KnownItems:
         return keys
 
     def find_others(self, items: Sequence[Item], keys: Mapping[int, str]) -> dict[int, set[str]]:
-        """Return by item the keys that no item has now, and that fit it as well."""
+        """Return by item the keys that no item has now, and that fit it as well. They follow the
+        item from now on, as its own key does, when its code changes.
+        """
         found: dict[int, set[str]] = {item.number: set() for item in items}
-        for item, key in self._match(items, keys):
+        for item, key in list(self._match(items, keys)):
             found[item.number].add(key)
+            self._findings[key].update({each.source: each for each in item.findings})
         return found
 
     def _take(self, keys: dict[int, str], item: Item, key: str | None) -> None:
