@@ -69,6 +69,8 @@ class Chaos:
         (folder / "flow.yaml").write_text(FLOW)
         self.workers, self.started = [], 0
         self.deaths, self.slept, self.filled, self.jumped = [], 0, 0, 0
+        self.troubled = 0
+        """How many runs were under way where a disk ran full or a clock was set."""
         self.seen, self.moves = {}, {}
         """By run: what its row said last, and when it began to say what."""
         self.random = random.Random(asked.seed)
@@ -260,6 +262,7 @@ class Chaos:
     def _fill(self, worker):
         """Fill a worker's disk, and make room again some seconds later."""
         self.filled += 1
+        self.troubled += len(self._list_held(worker))
         filler = worker.home / "filler"
         with suppress(OSError), filler.open("wb", buffering=0) as file:
             while file.write(bytes(1 << 20)):
@@ -269,6 +272,7 @@ class Chaos:
     def _jump(self, worker):
         """Set a worker's clock forward or back; an object store refuses one that is a day off, until it is set right."""
         self.jumped += 1
+        self.troubled += len(self._list_held(worker))
         clock = self.folder / f"{worker.home.name}.clock"
         clock.write_text(self.random.choice(["+1d", "-1d", "+60s", "-60s"]))
         threading.Timer(8, clock.write_text, (self.random.choice(["+0", "+20s", "-20s"]),)).start()
@@ -279,8 +283,11 @@ class Chaos:
 
     def _record_death(self, worker):
         """Note which runs it held."""
+        self.deaths.append((time.time(), self._list_held(worker)))
+
+    def _list_held(self, worker):
         held = self.ask("SELECT run FROM jobs WHERE state = 'running' AND worker = %s", worker.id)
-        self.deaths.append((time.time(), tuple(run for (run,) in held)))
+        return tuple(run for (run,) in held)
 
     def _note_moves(self):
         """Note what has become of each run's row since the last look."""
@@ -430,7 +437,7 @@ def report(chaos, state, runs, expected, needed, seconds):
             json.dumps({"moves": chaos.moves, "deaths": chaos.deaths})
         )
     paid = sum(chaos.calls(number) for number in runs)
-    flying = sum(len(held) for _, held in chaos.deaths)
+    flying = sum(len(held) for _, held in chaos.deaths) + chaos.troubled
     times = [] if chaos.jumped else chaos.recoveries()
     print(
         f"{len(runs)} runs, {chaos.asked.workers} workers, {len(chaos.deaths) - chaos.slept} deaths ({len(list(chaos.orders.glob('obeyed-*')))} at"
