@@ -105,6 +105,8 @@ class MemoryGit:
 class Words:
     """Minds words: `words` maps each to its severity and what should stand there (None: nobody knows)."""
 
+    confined = True
+
     def __init__(self, name="words", safety=Safety.SAFE, **words) -> None:
         self.name = name
         self.words = words
@@ -142,6 +144,8 @@ class Words:
 
 class Said:
     """A document: it says what it was given, once."""
+
+    confined = True
 
     def __init__(self, *findings: Finding, failed: str = "") -> None:
         self.name = "document"

@@ -81,6 +81,8 @@ def test_one_edit_that_two_tools_offer_is_as_unsafe_as_the_warier_of_them_says(m
 class OtherTitle:
     """A reviewer whose findings are about something else, with the same edit."""
 
+    confined = True
+
     def __init__(self, inner) -> None:
         self.inner, self.name = inner, inner.name
 

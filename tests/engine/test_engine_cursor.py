@@ -185,6 +185,8 @@ def test_a_ledger_keeps_what_it_was_given_first_in_order_and_chained(kind, tmp_p
 
 
 class Reviewer:
+    confined = True
+
     def __init__(self, **said) -> None:
         self.name = "reviewer"
         self._said = Analysis(**said)

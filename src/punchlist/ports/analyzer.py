@@ -21,8 +21,6 @@ class Analysis(Struct, frozen=True, kw_only=True):
     """Files it could not look at, "" if they are unknown: about these its silence says nothing."""
     beyond: tuple[Finding, ...] = ()
     """Findings in files that it was not asked about, of a tool that always reads the project."""
-    confined: bool = False
-    """Whether it could not write into the tree."""
 
 
 class Analyzer(Protocol):
@@ -30,6 +28,11 @@ class Analyzer(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def confined(self) -> bool:
+        """Whether it cannot write into the tree: then others may look at the same one."""
+        ...
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
         """Return the findings in the given files, or in the whole tree for None; never raises."""

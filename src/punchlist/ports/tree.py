@@ -13,11 +13,6 @@ from punchlist.model.patch.patch import Patch
 class Tree(Protocol):
     """Files of one commit with patches applied, in an isolated folder."""
 
-    untouched: bool
-    """Set by a user of the tree who knows that nothing has written into it: then it need not be
-    made anew for the next one who wants the same files.
-    """
-
     @property
     def root(self) -> Path: ...
 
@@ -64,10 +59,12 @@ class Trees(Protocol):
         *,
         pristine: Pristine | None = None,
         apart: bool = False,
+        shared: bool = False,
     ) -> AbstractAsyncContextManager[Tree]:
         """Lend a tree of `commit` with `patches` applied, except for `pristine` files. With
         `apart` the folder is deleted afterwards and never reused: its user may go on writing
-        there.
+        there. With `shared` its user writes nothing there: others who want the same files get
+        the same folder, at the same time or later.
         """
         ...
 

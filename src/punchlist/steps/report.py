@@ -158,8 +158,7 @@ async def _file_issues(
 
 
 async def survey_files(task: Survey, run: Run, world: World) -> Surveyed:
-    async with world.trees.open_tree(run.landing.tip) as tree:
-        tree.untouched = True
+    async with world.trees.open_tree(run.landing.tip, shared=True) as tree:
         return await asyncio.to_thread(find_unseen_files, run, world, tree)
 
 

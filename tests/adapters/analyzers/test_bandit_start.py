@@ -20,6 +20,11 @@ REAL = ("ftplib.py", "http/cookiejar.py", "tempfile.py", "xmlrpc/client.py")
 OWN = {
     "bad.py": "def (:\n",
     "coded.py": "# coding: utf-9\nx = eval(y)\n",
+    "spelled.py": "# coding: utf-7\nexec(a)  # +AG4-osec\n",
+    "unended.py": "exec(a)\nx = (1,\n",
+    "unindented.py": "if a:\n        exec(a)\n    b\n",
+    "carriage.py": "exec(a)\rexec(b)  # nosec\r",
+    "nul.py": "exec(a)\n\0\n",
     "nosec.py": "import pickle  # nosec\nimport marshal  # nosec B403\nexec(a)  # nosec assert_used\n",
     "tests/test_a.py": "assert 1\nassert eval('1')  # nosec: B101, B307\n",
     "kinds.py": (
@@ -121,8 +126,7 @@ def test_it_says_what_bandit_itself_says(project, way):
     assert quick == run(project, "-m", "bandit", *line)
     if quick[0] < 2 and not any("--format" in each for each in WAYS[way]):
         assert {each["filename"] for each in json.loads(quick[1])["errors"]} == {
-            "./bad.py",
-            "./coded.py",
+            f"./{name}.py" for name in ("bad", "coded", "nul", "unended", "unindented")
         }
 
 

@@ -143,16 +143,11 @@ def test_show_gives_a_files_bytes_and_nothing_for_links_and_strangers(repo):
 
 def test_commits_are_by_the_user_or_by_punchlist_where_git_knows_nobody(repo, isolated):
     repo.commit({"a.py": "a\n"})
-    checkout = find(repo.root)
-    assert asyncio.run(checkout.read_identity()) == Identity(
-        name="punchlist", email="punchlist@localhost"
-    )
+    assert find(repo.root).author == Identity(name="punchlist", email="punchlist@localhost")
     (isolated / ".gitconfig").write_text(
         "[user]\n\tname = Grace <x>\n\temail = grace@example.org\n"
     )
-    assert asyncio.run(checkout.read_identity()) == Identity(
-        name="Grace x", email="grace@example.org"
-    )
+    assert find(repo.root).author == Identity(name="Grace x", email="grace@example.org")
 
 
 @pytest.mark.parametrize("name", ["main", "master", "trunk"])

@@ -645,9 +645,8 @@ def open_twice(repo, home, commit, between):
 
     async def inside():
         trees = await open_trees(repo.root, home)
-        async with trees.open_tree(commit) as tree:
+        async with trees.open_tree(commit, shared=True) as tree:
             (tree.root / "trace").write_text("of the first user")
-            tree.untouched = True
         await between(trees)
         async with trees.open_tree(commit) as tree:
             return "trace" in content(tree)
@@ -674,8 +673,8 @@ def test_a_tree_that_another_user_had_meanwhile_is_made_anew(repo, home):
 
 def test_a_tree_that_another_process_had_meanwhile_is_made_anew(repo, home):
     async def use(_):
-        async with (await open_trees(repo.root, home)).open_tree(commit) as tree:
-            tree.untouched = True
+        async with (await open_trees(repo.root, home)).open_tree(commit, shared=True):
+            pass
 
     commit = repo.commit({"a": "1"})
     assert not open_twice(repo, home, commit, use)
@@ -685,9 +684,8 @@ def test_a_tree_is_made_anew_for_other_files(repo, home):
     async def inside():
         trees = await open_trees(repo.root, home)
         for patches in ([], [whole("a", "2")], []):
-            async with trees.open_tree(commit, patches) as tree:
+            async with trees.open_tree(commit, patches, shared=True) as tree:
                 seen.append(content(tree)["a"])
-                tree.untouched = True
 
     commit, seen = repo.commit({"a": "1"}), []
     asyncio.run(inside())
@@ -696,8 +694,7 @@ def test_a_tree_is_made_anew_for_other_files(repo, home):
 
 def test_a_tree_is_made_anew_after_an_error_inside(repo, home):
     async def fail_inside(trees):
-        async with trees.open_tree(commit) as tree:
-            tree.untouched = True
+        async with trees.open_tree(commit, shared=True) as tree:
             (tree.root / "trace").write_text("half done")
             raise KeyError
 
@@ -710,3 +707,53 @@ def test_a_tree_is_made_anew_after_an_error_inside(repo, home):
 
     commit = repo.commit({"a": "1"})
     assert "trace" not in asyncio.run(inside())
+
+
+def test_readers_of_the_same_files_share_one_tree_and_others_do_not(repo, home):
+    async def read(trees, *arguments, **options):
+        async with trees.open_tree(*arguments, **options) as tree:
+            if len(places) < len(wishes) - 1:
+                places.append(tree.root)
+                await everyone_is_in.wait()
+            else:
+                places.append(tree.root)
+                everyone_is_in.set()
+            return tree.root
+
+    async def inside():
+        trees = await open_trees(repo.root, home)
+        return await asyncio.gather(*(read(trees, *wish, **options) for *wish, options in wishes))
+
+    commit, places = repo.commit({"a": "1"}), []
+    everyone_is_in = asyncio.Event()
+    wishes = [
+        (commit, {"shared": True}),
+        (commit, {"shared": True}),
+        (commit, {}),
+        (commit, [whole("a", "2")], {"shared": True}),
+    ]
+    first, second, writer, patched = asyncio.run(inside())
+    assert first == second
+    assert len({first, writer, patched}) == 3
+
+
+def test_if_one_reader_cannot_prepare_the_shared_tree_the_next_one_does(repo, home):
+    async def read(trees):
+        async with trees.open_tree(commit, shared=True) as tree:
+            return content(tree)
+
+    async def inside():
+        trees = await open_trees(repo.root, home)
+        folder = next((home / "repos").iterdir()) / "trees"
+        blocked = folder / "t1.index"
+        blocked.mkdir()
+        (blocked / "in the way").touch()
+        first, second = asyncio.create_task(read(trees)), asyncio.create_task(read(trees))
+        with pytest.raises(RepositoryError):
+            await first
+        (blocked / "in the way").unlink()
+        blocked.rmdir()
+        return await second
+
+    commit = repo.commit({"a": "1"})
+    assert asyncio.run(inside()) == {"a": b"1"}

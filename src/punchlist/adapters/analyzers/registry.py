@@ -112,6 +112,7 @@ class UnknownAnalyzer(Struct, frozen=True):
     """Stands for an analyzer that this version of punchlist does not know; it always fails."""
 
     name: str
+    confined: bool = True
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
         why = "is not known to this version of punchlist, or its settings are gone"

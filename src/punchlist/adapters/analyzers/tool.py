@@ -272,7 +272,7 @@ class CommandAnalyzer:
         tool, kit = self._tool, self._kit
         program = tool.find_program(kit)
         more = (kit.wishes.read, tool.inputs, kit.configurations.get(tool.name))
-        if not program or any(more) or not self._is_confined() or kit.is_tracked(program[0]):
+        if not program or any(more) or not self.confined or kit.is_tracked(program[0]):
             return ""
         known = tool.identify_program(program)
         chosen = (program, sorted(vars(tool).items()), kit.wishes, probe_support(), os.getuid())
@@ -316,13 +316,11 @@ class CommandAnalyzer:
             head = tool.build_command((*program, *more), tree, self._kit)
             commands = [tool.add_files(head, portion) for portion in self._share_files(files)]
             parts = await self._run_commands(commands, tree, sources, folder)
-        answer = replace(
-            join_analyses(tool.name, parts), looked_at=len(files), confined=self._is_confined()
-        )
+        answer = replace(join_analyses(tool.name, parts), looked_at=len(files))
         return _keep_files(answer, {"", *files}) if tool.whole and not whole else answer
 
-    def _is_confined(self) -> bool:
-        """Return whether the tool cannot write into the tree."""
+    @property
+    def confined(self) -> bool:
         own = self._kit.walls is offline_sandbox and not self._tool.borrows
         return own and sandbox_kind() == "bubblewrap"
 

@@ -39,6 +39,8 @@ _RAW_FIELDS = dict[str, msgspec.Raw]
 class FindingsDocument:
     """Analyzer that reports the file's findings, also those outside the given paths."""
 
+    confined = True
+
     def __init__(self, name: str, content: bytes, read: Read) -> None:
         self.name = name
         self._content = content

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,7 @@ _FACTS = (
 )
 _FOLDERS = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
 _HEAD = "HEAD^{commit}"
-_NAMING = rf"^({re.escape(NAME)}|remote\..*\.url|url\..*\.insteadof)$"
+_NAMING = rf"^({re.escape(NAME)}|remote\..*\.url|url\..*\.insteadof|user\.(name|email))$"
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop", "default")
 _TRUSTED = ("safe.directory=*",)
 """Set only after git itself, with the user's own configuration, agreed to work here."""
@@ -62,6 +62,8 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
     head: str
     identity: str = ""
     """What the repository is called on every machine; '' if nothing says it."""
+    author: Identity = Identity()
+    """The user, by git's configuration."""
 
     @classmethod
     async def find(cls, start: Path, *, unborn: bool = False) -> "Checkout":
@@ -94,7 +96,8 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
             folders = [await git.read_line("rev-parse", folder) for folder in _FOLDERS]
             head = await _read_head(git, Path(folders[0]), unborn=unborn)
         root, git_dir, own_dir = folders
-        name = choose_name(_parse_settings(settings.stdout), Path(root))
+        known = list(_parse_settings(settings.stdout))
+        name = choose_name(known, Path(root))
         return cls(
             root=Path(root),
             start=start,
@@ -104,6 +107,7 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
             object_format=object_format,
             head=head,
             identity=await _identify(git, name, head if shallow == "false" else ""),
+            author=_find_author(known),
         )
 
     def move_head(self, head: str) -> "Checkout":
@@ -173,15 +177,6 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         )
         return sum(not unstaged_only or line[1] != " " for line in lines)
 
-    async def read_identity(self) -> Identity:
-        """Return the user's name and email from git's configuration."""
-        found = await self.user_git.run("config", "-z", "--get-regexp", r"^user\.(name|email)$")
-        known = {
-            key.removeprefix("user."): value.strip().translate(_NOT_IN_NAMES)
-            for key, value in _parse_settings(found.stdout)
-        }
-        return Identity(**known) if all(map(known.get, ("name", "email"))) else Identity()
-
     async def read_file(self, commit: str, path: str) -> bytes | None:
         """Return a file of a commit; None if it has no regular file of that name."""
         listed = await self.git.run("ls-tree", "-z", "--full-tree", commit, "--", path)
@@ -228,6 +223,16 @@ def _parse_settings(printed: bytes) -> Iterator[tuple[str, str]]:
     for entry in split_fields(printed):
         key, _, value = entry.partition("\n")
         yield key, value
+
+
+def _find_author(settings: Iterable[tuple[str, str]]) -> Identity:
+    """Return the user's name and email; those of punchlist if one of them is not known."""
+    known = {
+        key.removeprefix("user."): value.strip().translate(_NOT_IN_NAMES)
+        for key, value in settings
+        if key.startswith("user.")
+    }
+    return Identity(**known) if all(map(known.get, ("name", "email"))) else Identity()
 
 
 async def _identify(git: Git, name: RemoteName | None, head: str) -> str:

@@ -53,15 +53,15 @@ class Workshop:
         """By work tree: the commit that it was prepared for last."""
         self.untouched_trees: dict[str, Any] = {}
         """By work tree that nothing has written into: what it was prepared for."""
+        self.shared_trees: list[Any] = []
+        """Work trees that are lent to any number of users, who write nothing into them."""
         self._listings: dict[str, dict[str, TreeEntry]] = {}
         self._blobs: dict[str, bytes] = {}
 
     @classmethod
     async def open(cls, checkout: Checkout, home: Path) -> "Workshop":
         """Open or create the workshop of a checkout; linked work trees share one."""
-        workshop = cls(
-            home / "repos" / repository_id(checkout), checkout, await checkout.read_identity()
-        )
+        workshop = cls(home / "repos" / repository_id(checkout), checkout, checkout.author)
         workshop.tracked_environments = await checkout.list_tracked(ENVIRONMENTS)
         tags = await checkout.git.check_output(
             "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"

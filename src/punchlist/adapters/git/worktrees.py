@@ -1,4 +1,4 @@
-"""Pool of the workshop's work trees: lent clean to one user at a time, then reused."""
+"""Pool of the workshop's work trees: lent clean to one user, or to several who only read."""
 
 import asyncio
 import fcntl
@@ -7,8 +7,8 @@ import os
 import secrets
 import shutil
 from collections.abc import AsyncGenerator, Collection, Container, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import cached_property
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import cached_property, partial
 from itertools import chain, count
 from pathlib import Path
 
@@ -38,7 +38,6 @@ class WorkTree:
     ) -> None:
         self.root = root
         self.resumed = resumed
-        self.untouched = False
         self.commit = commit
         self._listing = listing
         self._changes = changes
@@ -161,6 +160,18 @@ class Slot:
         self.lock.unlink(missing_ok=True)
 
 
+class SharedTree:
+    """A tree that is lent to any number of users at a time; the first of them prepares it."""
+
+    def __init__(self, commit: str, changes: Overlay) -> None:
+        self.wanted = commit, changes
+        self.users = 0
+        self.preparing = asyncio.Lock()
+        self.tree: WorkTree | None = None
+        self.clean = True
+        self.lent = AsyncExitStack()
+
+
 class WorkTrees:
     """The pool, shared by all runs on one repository; a tree last at the wanted commit is
     preferred.
@@ -170,6 +181,7 @@ class WorkTrees:
         self._workshop = workshop
         self._last = workshop.last_commits
         self._untouched: dict[str, tuple[object, str, Overlay]] = workshop.untouched_trees
+        self._shared: list[SharedTree] = workshop.shared_trees
 
     @asynccontextmanager
     async def open_tree(
@@ -179,9 +191,44 @@ class WorkTrees:
         *,
         pristine: Pristine | None = None,
         apart: bool = False,
+        shared: bool = False,
     ) -> AsyncGenerator[WorkTree]:
         self._require_state()
         changes = await build_overlay(self._workshop, commit, patches, pristine)
+        lend = self._share_tree if shared else partial(self._lend_slot, apart=apart)
+        async with lend(commit, changes) as tree:
+            yield tree
+
+    @asynccontextmanager
+    async def _share_tree(self, commit: str, changes: Overlay) -> AsyncGenerator[WorkTree]:
+        """Lend the tree that other readers of the same files have, or a new one."""
+        shared = next((each for each in self._shared if each.wanted == (commit, changes)), None)
+        if shared is None:
+            shared = SharedTree(commit, changes)
+            self._shared.append(shared)
+        shared.users += 1
+        try:
+            async with shared.preparing:
+                if shared.tree is None:
+                    lent = self._lend_slot(commit, changes, clean=True)
+                    shared.tree = await shared.lent.enter_async_context(lent)
+            yield shared.tree
+        except BaseException:
+            shared.clean = False
+            raise
+        finally:
+            shared.users -= 1
+            if not shared.users:
+                self._shared.remove(shared)
+                await shared.lent.aclose()
+                if shared.tree and not shared.clean:
+                    self._untouched.pop(shared.tree.root.name, None)
+
+    @asynccontextmanager
+    async def _lend_slot(
+        self, commit: str, changes: Overlay, *, apart: bool = False, clean: bool = False
+    ) -> AsyncGenerator[WorkTree]:
+        """Lend a folder with the files; with `clean` it is as it was when it comes back."""
         listing = await self._workshop.list_tree(commit)
         with _convert_disk_errors(self._workshop.trees):
             slot, fd = self._create_slot() if apart else self._take_slot(commit)
@@ -192,9 +239,8 @@ class WorkTrees:
                     await slot.prepare(commit, listing)
                     write_overlay(slot.root, changes)
             self._last[slot.name] = commit
-            tree = WorkTree(slot.root, commit, listing, changes)
-            yield tree
-            if tree.untouched:
+            yield WorkTree(slot.root, commit, listing, changes)
+            if clean:
                 self._untouched[slot.name] = (slot.read_stamp(), commit, changes)
         finally:
             if apart:

@@ -252,8 +252,7 @@ async def find_checks(
     from punchlist.app.start.environment import add_lacking, find_place
 
     place = await find_place(workshop, filter(None, (head, commit)))
-    async with WorkTrees(workshop).open_tree(commit) as tree:
-        tree.untouched = True
+    async with WorkTrees(workshop).open_tree(commit, shared=True) as tree:
         if configured:
             found = FoundChecks(await resolve_programs(configured, tree, place))
         else:

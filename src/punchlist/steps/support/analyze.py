@@ -27,10 +27,10 @@ async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
     # Nothing steers a document, and the files it is about must be in the tree.
     steering = world.protected.steering if task.reviewer in world.analyzers else ()
     pristine = Pristine(origin=world.change.base, alone=steering)
-    async with world.trees.open_tree(task.commit, pristine=pristine) as tree:
+    lent = world.trees.open_tree(task.commit, pristine=pristine, shared=reviewer.confined)
+    async with lent as tree:
         paths = select_files(world.change, run, tree)
         analysis = await reviewer.analyze(tree, paths)
-        tree.untouched = analysis.confined
     reported = WithCaused(analysis.findings)
     if task.reviewer in world.analyzers:
         reported = await find_caused(reviewer, analysis, paths, run, world)

@@ -91,12 +91,11 @@ def _load_kept(key: str, world: World) -> Analysis | None:
 async def _look_at_base(
     analyzer: Analyzer, base: str, names: Sequence[str] | None, world: World
 ) -> Analysis:
-    async with world.trees.open_tree(base, pristine=_base_view(world)) as tree:
+    view = _base_view(world)
+    async with world.trees.open_tree(base, pristine=view, shared=analyzer.confined) as tree:
         there = frozenset(tree.files())
         before = None if names is None else [path for path in names if path in there]
-        old = await analyzer.analyze(tree, before)
-        tree.untouched = old.confined
-    return old
+        return await analyzer.analyze(tree, before)
 
 
 def _is_in_change(finding: Finding, change: Change) -> bool:

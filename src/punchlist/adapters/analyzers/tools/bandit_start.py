@@ -8,11 +8,12 @@ this may not come to the same, or anything is not as expected, `python -m bandit
 """
 
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from types import ModuleType
+from types import MethodType, ModuleType
 
 PLAIN = (sys.executable, "-I", "-m", "bandit")
 """Bandit as it starts by itself."""
@@ -70,6 +71,81 @@ class NosecSearch:
         if lines is not self._lines:
             self._lines, self._any = lines, any(each is not None for each in lines.values())
         return self._search(lines, context) if self._any else None
+
+
+class BanditVisitor:
+    """What is used here of bandit's own visitor of nodes."""
+
+    debug: bool
+    depth: int
+    testset: "BanditTests"
+
+    pre_visit: Callable[["BanditVisitor", object], object]
+    visit: Callable[["BanditVisitor", object], None]
+
+
+class BanditTests:
+    """What is used here of bandit's own set of rules."""
+
+    get_tests: Callable[[str], list[object]]
+
+
+class IdleNodes:
+    """The kinds of nodes of a syntax tree that no rule is about: most of them. Bandit goes through
+    them to what is below; the description of the place that it makes for its rules is left out.
+    """
+
+    def __init__(self, visitor: type[BanditVisitor]) -> None:
+        self._visitor = visitor
+        self._describe, self._look = visitor.pre_visit, visitor.visit
+        self._known: dict[type, bool] = {}
+
+    def install(self) -> None:
+        """Let bandit's visitor of nodes ask here first."""
+
+        def pre_visit(visitor: BanditVisitor, node: object) -> object:
+            if self._is_idle(visitor, node):
+                visitor.depth += 1
+                return True
+            return self._describe(visitor, node)
+
+        def visit(visitor: BanditVisitor, node: object) -> None:
+            if not self._is_idle(visitor, node):
+                self._look(visitor, node)
+
+        for method in (pre_visit, visit):
+            setattr(self._visitor, method.__name__, method)
+
+    def _is_idle(self, visitor: BanditVisitor, node: object) -> bool:
+        kind = type(node)
+        if kind not in self._known:
+            name = kind.__name__
+            used = hasattr(visitor, f"visit_{name}") or visitor.testset.get_tests(name)
+            self._known[kind] = not used and not visitor.debug
+        return self._known[kind]
+
+
+class NosecTokens:
+    """The tokens that bandit searches for `nosec` comments: none for a file without that word."""
+
+    def __init__(self, tokenizer: ModuleType) -> None:
+        self._tokenizer = tokenizer
+        self._tokenize: Callable[[object], Iterator[object]] = tokenizer.tokenize
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._tokenizer, name)
+
+    def tokenize(self, readline: MethodType) -> Iterator[object]:
+        """Return the tokens of a file, given its `readline`, as the real `tokenize` does."""
+        file = readline.__self__
+        if not isinstance(file, io.BufferedIOBase):
+            return self._tokenize(readline)
+        text = file.read()
+        file.seek(0)
+        # An encoding that is named could spell the word in other bytes.
+        if b"nosec" in text or any(b"coding" in each for each in text.split(b"\n", 2)[:2]):
+            return self._tokenize(readline)
+        return iter(())
 
 
 class Extension:
@@ -168,6 +244,9 @@ def start_bandit(distribution: Distribution) -> None:
     sys.argv[0] = "bandit"
     run, tools = import_module("bandit.cli.main").main, import_module("bandit.core.utils")
     vars(tools)["get_nosec"] = NosecSearch(tools.get_nosec)
+    IdleNodes(import_module("bandit.core.node_visitor").BanditNodeVisitor).install()
+    manager = import_module("bandit.core.manager")
+    vars(manager)["tokenize"] = NosecTokens(manager.tokenize)
     try:
         run()
     finally:
