@@ -41,5 +41,7 @@ def _has_token(session: Session, event: CiEvent) -> bool:
     # The client of forges loads slowly, so only what needs it imports it.
     from punchlist.adapters.rest.style import STYLES
 
-    variable = session.settings().settings.track.token or STYLES[event.place].variable
-    return bool(named_environment([variable]))
+    track = session.settings().settings.track
+    if track.app and event.place == "github":
+        return True
+    return bool(named_environment([track.token or STYLES[event.place].variable]))
