@@ -78,7 +78,7 @@ class _Memory(Struct, frozen=True):
 
     tokens: dict[tuple[Any, ...], _KeptToken] = {}
     ahead: dict[str, float] = {}
-    """By host: how many seconds its clock is ahead of ours, if that matters."""
+    """By API: how many seconds its clock is ahead of ours, if that matters."""
 
 
 _MEMORY = _Memory()
@@ -132,11 +132,7 @@ class AppAccess:
     @property
     def seconds_ahead(self) -> float:
         """By how many seconds GitHub's clock is ahead of ours; 0 if the difference is harmless."""
-        return _MEMORY.ahead.get(self._host, 0.0)
-
-    @property
-    def _host(self) -> str:
-        return httpx.URL(self._api).host
+        return _MEMORY.ahead.get(self._api, 0.0)
 
     async def _make_token(self) -> _KeptToken:
         async with self._connect() as rest:
@@ -208,7 +204,7 @@ class AppAccess:
         date = parse_date(response.headers.get("date", ""))
         if date is None or abs(date - self._pacing.now() - self.seconds_ahead) < _SAME_TIME:
             return ""
-        _MEMORY.ahead[self._host] = date - self._pacing.now()
+        _MEMORY.ahead[self._api] = date - self._pacing.now()
         return self._sign()
 
 
