@@ -74,7 +74,7 @@ def leave_no_trace(key_file, home):
 
 
 def test_a_pull_request_is_answered_as_the_app_with_a_token_that_expires_in_between(
-    site, typed, repo, key_file
+    site, typed, repo, key_file, tmp_path
 ):
     site.begin({"README": "shop"}, {"a.py": "import os\n\n\nX = 1\n"})
     path = f"/{site.remote.relative_to(site.remote.parents[1])}"
@@ -83,16 +83,23 @@ def test_a_pull_request_is_answered_as_the_app_with_a_token_that_expires_in_betw
     repo.git("update-ref", "-d", "refs/remotes/origin/topic")
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "--prune=now", "--quiet")
+    told, ran = tmp_path / "told", tmp_path / "ran"
+    repo.git("config", "credential.helper", f"store --file={told}")
+    for name in ("pre-push", "reference-transaction"):
+        hook = repo.root / ".git" / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\nenv >> {ran}\n")
+        hook.chmod(0o755)
     app = site.state.app
-    app.lasts, app.uses = (
-        200,
-        14,
-    )  # none is used for another connection, and some end in the middle of one
+    # None lasts long enough for another connection, and some end in the middle of one.
+    app.lasts, app.uses = 200, 14
     said = typed("pr", "7", "--no-checks", "--push", "--json")
     site.follow()
     assert json.loads(said.stdout)["pushed"] == site.state.head, said.stderr
     assert f"POST {path}/git-upload-pack" in site.seen, "the pull request was fetched"
     assert f"POST {path}/git-receive-pack" in site.seen
+    assert not told.exists(), "no other helper of git is told the token"
+    assert not ran.exists(), "no hook sees it"
     assert len(app.asked) > 3
     assert [len(site.state.comments), len(site.state.check_runs)] == [1, 1]
     app.lasts, app.uses = 3600, 10**9
