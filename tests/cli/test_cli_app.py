@@ -92,7 +92,7 @@ def test_a_pull_request_is_answered_as_the_app_with_a_token_that_expires_in_betw
         hook.chmod(0o755)
     app = site.state.app
     # None lasts long enough for another connection, and some end in the middle of one.
-    app.lasts, app.uses = 200, 14
+    app.lasts, app.uses = 200, 5
     said = typed("pr", "7", "--no-checks", "--push", "--json")
     site.follow()
     assert json.loads(said.stdout)["pushed"] == site.state.head, said.stderr
