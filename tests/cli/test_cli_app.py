@@ -170,3 +170,27 @@ def test_issues_are_filed_as_the_app_and_checks_see_nothing_of_its_key(
     assert "cannot judge" not in said.stderr
     assert state.app.asked == [{"repositories": ["shop"], "permissions": {"metadata": "read", "issues": "write"}}]  # fmt: skip
     leave_no_trace(key_file, punchlist.home)
+
+
+@pytest.mark.soak
+def test_a_job_with_the_key_answers_as_the_app_and_one_without_it_reports(
+    site, make_punchlist, key_file, tmp_path
+):
+    site.begin({"README": "shop"}, {"a.py": "import os\n\n\nX = 1\n"})
+    punchlist = make_punchlist(site.repo.root)
+    repository = {"full_name": "acme/shop", "owner": {"login": "acme"}}
+    head = {"sha": site.state.head, "ref": "topic", "repo": repository}
+    base = {"sha": site.state.base, "ref": "main", "repo": repository}
+    event = {"action": "opened", "pull_request": {"number": 7, "head": head, "base": base}}
+    (tmp_path / "event.json").write_text(json.dumps(event))
+    job = {
+        "GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_REPOSITORY": "acme/shop", "GITHUB_SERVER_URL": "https://github.example", "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }  # fmt: skip
+    words = ["--set=analyzers.enabled=ruff", "--set=analyzers.select=F", "--set=pr.pause=0", "--set=track.app=4242"]  # fmt: skip
+    words += [f"--set=track.api={site.standin.api}", f"--reports={tmp_path / 'reports'}"]
+    punchlist("ci", *words, **job)
+    assert (site.state.comments, site.state.app.asked) == ([], [])
+    punchlist("ci", *words, **job, GITHUB_APP_KEY=key_file.read_text())
+    assert [len(site.state.comments), len(site.state.check_runs)] == [1, 1]
