@@ -26,6 +26,7 @@ from graphql import (
 from graphql.language import ast
 
 from punchlist.adapters.forges.github import queries
+from punchlist.adapters.rest.github_app.permissions import ANSWERING
 
 PLACE = Path(__file__).parent.parent / "tests" / "adapters" / "forges"
 QUERIES = {
@@ -49,6 +50,9 @@ OPERATIONS = {
     "/repos/{owner}/{repo}/code-scanning/alerts": ["get"],
     "/repos/{owner}/{repo}/collaborators/{username}/permission": ["get"],
     "/repos/{owner}/{repo}/statuses/{sha}": ["post"],
+    "/app": ["get"],
+    "/repos/{owner}/{repo}/installation": ["get"],
+    "/app/installations/{installation_id}/access_tokens": ["post"],
 }
 READ = frozenset(
     """
@@ -58,6 +62,13 @@ READ = frozenset(
     """.split()
 )
 """Fields of responses that punchlist reads."""
+READ_OF_APPS = frozenset(
+    "app_id expires_at html_url id name permissions repository_selection slug suspended_at token".split()
+)
+"""The same, of responses about an App itself."""
+OF_APPS = tuple(path for path in OPERATIONS if path.startswith("/app") or "/installation" in path)
+PERMISSIONS = frozenset(each.name for each in ANSWERING)
+"""What an App is allowed, and a token of it asks for."""
 KEPT = ("type", "required", "enum", "maximum", "minimum", "maxLength", "minLength", "maxItems", "nullable", "oneOf",
         "anyOf", "allOf")  # fmt: skip
 
@@ -84,13 +95,15 @@ def cut_openapi(document: dict[str, Any]) -> dict[str, Any]:
                 "query": asked,
                 "body": cut_schema(body, None),
                 "status": int(status),
-                "answer": cut_schema(answer, READ),
+                "answer": cut_schema(answer, READ_OF_APPS if path in OF_APPS else READ),
             }
     return found
 
 
-def cut_schema(schema: Any, names: frozenset[str] | None, *, branch: bool = False) -> Any:
-    """Return the schema with what judges a value; of properties only those named, if `names` are given."""
+def cut_schema(
+    schema: Any, names: frozenset[str] | None, *, branch: bool = False, allows: bool = False
+) -> Any:
+    """Return the schema with what judges a value; of properties only those named, if `names` are given. `allows`: it lists permissions."""
     if not isinstance(schema, dict):
         return schema
     kept = {key: schema[key] for key in KEPT if key in schema}
@@ -107,9 +120,12 @@ def cut_schema(schema: Any, names: frozenset[str] | None, *, branch: bool = Fals
         fields = {
             name: each
             for name, each in schema["properties"].items()
-            if names is None or name in names
+            if (name in PERMISSIONS if allows else names is None or name in names)
         }
-        kept["properties"] = {name: cut_schema(each, names) for name, each in fields.items()}
+        kept["properties"] = {
+            name: cut_schema(each, names, allows=name == "permissions")
+            for name, each in fields.items()
+        }
         if "required" in kept:
             kept["required"] = [name for name in kept["required"] if name in fields]
         if names is None and not branch:

@@ -98,6 +98,16 @@ class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """The environment variable that holds the token. Default: `GITHUB_TOKEN`, `GITLAB_TOKEN`,
     `GITEA_TOKEN` or `FORGEJO_TOKEN`; where it is empty, `gh` or `glab` is asked for the first two.
     """
+    app: int | str = ""
+    """The id or client id of a GitHub App: punchlist makes its own tokens with the App's private
+    key, on GitHub in the place of `token`.
+    """
+    app_key_file: str = ""
+    """The file with the private key of the App, in PEM form; only you may be able to read it."""
+    app_key: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{0,100}$")] = ""
+    """Where there is no such file: the environment variable that holds the private key itself.
+    Default: `GITHUB_APP_KEY`.
+    """
     labels: tuple[str, ...] = ("tech-debt",)
 
 

@@ -125,7 +125,14 @@ def test_a_tracker_that_there_is_none_of_is_refused_before_the_run_begins(typed)
 
 
 @pytest.mark.parametrize(
-    "line", ['api = "https://evil.example"', 'token = "AWS_SECRET_ACCESS_KEY"']
+    "line",
+    [
+        'api = "https://evil.example"',
+        'token = "AWS_SECRET_ACCESS_KEY"',
+        "app = 31337",
+        'app-key = "AWS_SECRET_ACCESS_KEY"',
+        'app-key-file = "/etc/ssl/private/key.pem"',
+    ],
 )
 def test_code_under_review_does_not_choose_which_token_goes_where(repo, make_punchlist, line):
     repo.commit({".punchlist.toml": f'[track]\nto = "github"\n{line}\n', "a.py": ""})

@@ -23,6 +23,7 @@ from punchlist.adapters.process.run import run
 from punchlist.adapters.sandbox import support as sandbox
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app.agents.logins import LoginAnswers, add_logins, is_allowed, list_logins
+from punchlist.app.doctor_app import examine_app
 from punchlist.app.doctor_project import examine_project
 from punchlist.app.probe import Probe
 from punchlist.app.session import Session
@@ -61,6 +62,7 @@ async def examine_setup(session: Session, folder: Path, *, ask: bool = False) ->
     settings = loaded.settings
     kit = await _build_kit(session.checkout)
     found = await run_probes(session.home, kit, settings)
+    found = [*found, *await examine_app(session, folder)]
     found = [*found, *await examine_project(session, folder, found)]
     return [*found, *await ask_agents(session.home, settings)] if ask else found
 

@@ -5,6 +5,8 @@ from contextlib import suppress
 import httpx
 
 from punchlist.adapters.git.command import Git
+from punchlist.adapters.rest.github_app.app_key import VARIABLE, AppKey
+from punchlist.adapters.rest.github_app.permissions import ANSWERING, AppPermission
 from punchlist.adapters.rest.place import ForgePlace
 from punchlist.adapters.rest.remote import make_token_reader, read_origin, split_address
 from punchlist.adapters.rest.style import GITHUB, STYLES, ApiStyle
@@ -35,12 +37,32 @@ async def choose_style(track: TrackSettings, git: Git, named: str = "") -> ApiSt
     return GITHUB
 
 
-def make_place(style: ApiStyle, track: TrackSettings, git: Git, repository: str = "") -> ForgePlace:
-    """Return the place of the settings; `repository` goes before theirs."""
+def make_place(
+    style: ApiStyle,
+    track: TrackSettings,
+    git: Git,
+    repository: str = "",
+    *,
+    needed: tuple[AppPermission, ...] = ANSWERING,
+) -> ForgePlace:
+    """Return the place of the settings; `repository` goes before theirs. `needed`: what a GitHub
+    App must be allowed there.
+    """
     return ForgePlace(
         style=style,
         token=make_token_reader(style, track.token or style.variable),
         git=git,
         api=track.api or style.api,
         repository=repository or track.repository,
+        app=make_app_key(style, track, git),
+        needed=needed,
     )
+
+
+def make_app_key(style: ApiStyle, track: TrackSettings, git: Git) -> AppKey | None:
+    """Return the GitHub App of the settings, or None; it goes before a token."""
+    issuer = str(track.app)
+    if not issuer or style is not GITHUB:
+        return None
+    variable = track.app_key or VARIABLE
+    return AppKey(issuer=issuer, file=track.app_key_file, variable=variable, checkout=git.folder)

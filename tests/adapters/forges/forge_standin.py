@@ -5,6 +5,7 @@ every answer to the forge's schema. What a schema refuses is a problem, and `pro
 import json
 import re
 import threading
+import time
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -63,6 +64,9 @@ class ForgeServer:
             def log_message(self, *_: Any) -> None:
                 pass
 
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                return super().date_time_string(outer.tell_time())
+
             def handle_any(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
                 raw = self.rfile.read(length)
@@ -96,6 +100,10 @@ class ForgeServer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.api = f"http://127.0.0.1:{self._server.server_address[1]}{self.below}"
+
+    def tell_time(self) -> float:
+        """Return the time by the clock of the forge."""
+        return time.time()
 
     def fresh(self, **values: Any) -> ForgeState:
         """Begin with another state."""

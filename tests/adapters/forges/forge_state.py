@@ -60,6 +60,8 @@ class ForgeState:
     """How many commit statuses are refused because another request changes the same."""
     project: str = ""
     """The repository of the last request, where a forge has several."""
+    app: Any = None
+    """The App that is the viewer, in the place of a user, where a forge has such."""
     lag: int = 0
     faults: list[Fault | None] = field(default_factory=list)
     """What happens to the next requests that change something."""

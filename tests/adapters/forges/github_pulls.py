@@ -47,7 +47,7 @@ class _Root:
         self._state = state
 
     def viewer(self, info: Any) -> _Fields:
-        return _Fields(login=self._state.viewer)
+        return _Fields(login=f"{self._state.viewer}{'[bot]' if self._state.app else ''}")
 
     def repository(self, info: Any, owner: str, name: str) -> Any:
         return self if (owner, name) == ("acme", "shop") else None
@@ -77,7 +77,9 @@ class _Root:
         return self._set(input["threadId"], "")
 
     def _set(self, name: str, by: str) -> _Fields:
-        if not self._state.may_resolve or self._state.denied:
+        app = self._state.app  # strangely enough, an App must be allowed to write contents for it
+        lacks = app is not None and app.allowed.get("contents") != "write"
+        if not self._state.may_resolve or self._state.denied or lacks:
             raise _Forbidden("Resource not accessible by integration")
         found = next(each for each in self._state.threads if each["id"] == name)
         found["resolved"] = by
@@ -95,10 +97,12 @@ class _Root:
         )  # fmt: skip
 
     def _comment(self, comment: dict[str, Any]) -> _Fields:
-        author = _Fields(login=comment["author"], __typename="Bot" if comment["bot"] else "User")
+        ours = comment["author"] == self._state.viewer
+        bot = comment["bot"] or (ours and self._state.app is not None)
+        author = _Fields(login=comment["author"], __typename="Bot" if bot else "User")
         return _Fields(
             fullDatabaseId=str(comment["id"]), body=comment["body"], url=comment["url"], author=author,
-            viewerDidAuthor=comment["author"] == self._state.viewer, state=comment.get("state", "COMMENTED"),
+            viewerDidAuthor=ours, state=comment.get("state", "COMMENTED"),
         )  # fmt: skip
 
 
@@ -203,20 +207,31 @@ class Actions:
         runs = [
             run
             for run in self._state.check_runs
-            if run["head_sha"] == parts[0] and name in (None, run["name"])
+            if run["head_sha"] == parts[0]
+            and name in (None, run["name"])
+            and query.get("app_id") in (None, str(run.get("app")))
         ]
         return {"total_count": len(runs), "check_runs": [self._check(run) for run in runs]}
 
     def post_check_runs(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
         if not self._state.may_check:
             raise Refused(403, "Resource not accessible by personal access token")
-        run = {**body, "id": self._state.next_id(), "annotations": []}
+        run = {**body, "id": self._state.next_id(), "annotations": [], "app": self._app}
         self._add_notes(run, body)
         self._state.check_runs.append(run)
         return self._check(run)
 
+    @property
+    def _app(self) -> int | None:
+        return self._state.app.id if self._state.app else None
+
     def patch_check_runs_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
         run = next(each for each in self._state.check_runs if each["id"] == int(parts[0]))
+        if run.get("app") != self._app:
+            raise Refused(
+                403,
+                "Invalid app_id `4242` - check run can only be modified by the GitHub App that created it.",
+            )
         self._add_notes(run, body)
         return self._check(run)
 
@@ -287,12 +302,30 @@ class GithubServer(ForgeServer):
     name, rest, limited, page = "GitHub", REST, LIMITED, f"{WEB}/pull/7"
     per_minute = 80
 
+    def tell_time(self) -> float:
+        return self.state.app.now() if self.state.app else super().tell_time()
+
     def is_signed(self, headers: Any) -> bool:
-        return headers.get("Authorization") == f"Bearer {TOKEN}"
+        return self.state.app or headers.get("Authorization") == f"Bearer {TOKEN}"
+
+    def answer(
+        self, method: str, target: str, headers: Any, raw: bytes
+    ) -> tuple[int, dict[str, str], Any]:
+        if self.state.app:
+            try:
+                path = target.partition("?")[0].removeprefix(self.below)
+                self.state.app.admit(method, path, headers.get("Authorization", ""))
+            except Refused as refused:
+                return refused.status, {}, {"message": refused.message}
+        return super().answer(method, target, headers, raw)
 
     def perform(self, key: str, parts: tuple[str, ...], query: dict[str, str], body: Any) -> Any:
         if isinstance(body, dict) and len(str(body.get("body", ""))) > BODY_LIMIT:
             raise Refused(422, "body is too long")
+        if self.state.app and ("/app" in key or key.endswith("/installation")):
+            left = iter(parts)
+            path = re.sub(r"\{\w+\}", lambda _: next(left), key.split(" ")[1])
+            return self.state.app.answer(path, body)
         return Actions(self.state).perform(key, parts, query, body)
 
     def answer_other(

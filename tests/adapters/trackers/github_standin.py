@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from forge_state import Refused
+
 BODY_LIMIT = 65_536
 TOKEN = "dummy-token-for-loopback"
 
@@ -74,6 +76,8 @@ class Github:
     list_lag: float = 0
     search_lag: float = 60
     token: str = TOKEN
+    app: Any = None
+    """The App (github_app.py) that files, in the place of the token's user."""
     login: str = "ada"
     association: str = "OWNER"
     person: bool = True
@@ -177,8 +181,20 @@ class Routes:
     def is_signed(self) -> bool:
         return self.asked.headers.get("authorization") == f"Bearer {self.github.token}"
 
+    def answer_app(self) -> Answer | None:
+        """Answer what the App asks as itself, or what it is not allowed; None for all else."""
+        app, asked = self.github.app, self.asked
+        try:
+            app.admit(asked.method, asked.path, asked.headers.get("authorization", ""))
+            itself = asked.path.startswith("/app") or asked.path.endswith("/installation")
+            return Answer(200, app.answer(asked.path, self.content)) if itself else None
+        except Refused as refused:
+            return Answer(refused.status, {"message": refused.message})
+
     def answer(self) -> Answer:
-        if not self.is_signed():
+        if self.github.app and (answer := self.answer_app()):
+            return answer
+        if not self.github.app and not self.is_signed():
             return Answer(401, {"message": "Bad credentials"})
         if self.github.elsewhere:
             return Answer(

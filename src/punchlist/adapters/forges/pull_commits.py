@@ -1,6 +1,6 @@
 """The commits of a pull request: fetch them, compare them, push fixes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from punchlist.adapters.git.command import Git, decode_text, error_text
 from punchlist.adapters.git.workshop import Workshop
@@ -21,19 +21,23 @@ _FIXES = 60
 """Fixes that are looked at for suggestions."""
 
 
-async def fetch_pull(git: Git, pull: PullRequest) -> None:
+async def fetch_pull(git: Git, pull: PullRequest, login: Mapping[str, str]) -> None:
     """Fetch base and head into the user's repository, below refs/punchlist, if it lacks them.
-    Raise RepositoryError if the remote does not have them.
+    `login`: variables for git (see Forge). Raise RepositoryError if the remote does not have them.
     """
     refs = (
         f"+{pull.ref}:refs/punchlist/pull/{pull.number}/head",
         f"+refs/heads/{pull.base_name}:refs/punchlist/pull/{pull.number}/base",
     )
-    await fetch_commits(git, pull.url, (pull.base, pull.head), refs)
+    await fetch_commits(git, pull.url, (pull.base, pull.head), refs, login)
 
 
 async def fetch_commits(
-    git: Git, what: str, commits: Sequence[str], refs: Sequence[str] = ()
+    git: Git,
+    what: str,
+    commits: Sequence[str],
+    refs: Sequence[str] = (),
+    login: Mapping[str, str] | None = None,
 ) -> None:
     """Fetch commits that the user's repository lacks, with these refs. Raise RepositoryError,
     beginning with `what`, if the remote does not have them.
@@ -41,7 +45,8 @@ async def fetch_commits(
     missing = [name for name in commits if not await has_commit(git, name)]
     if not missing:
         return
-    ran = await git.run("fetch", *_ONLY, _REMOTE, *refs, env=named_environment(_NETWORK))
+    env = {**named_environment(_NETWORK), **(login or {})}
+    ran = await git.run("fetch", *_ONLY, _REMOTE, *refs, env=env)
     still = [name for name in missing if not await has_commit(git, name)]
     if not ran.ok or still:
         why = error_text(ran) if not ran.ok else f"the remote has no commit {still[0][:12]}"
@@ -61,9 +66,9 @@ async def read_pull_diff(workshop: Workshop, base: str, head: str) -> str:
     return decode_text(raw)
 
 
-async def push_fixes(git: Git, pull: PullRequest, tip: str) -> str:
-    """Push the fixes to the pull request's branch, never with force; return why it failed, or
-    "".
+async def push_fixes(git: Git, pull: PullRequest, tip: str, login: Mapping[str, str]) -> str:
+    """Push the fixes to the pull request's branch, never with force; return why it failed, or "".
+    `login`: variables for git (see Forge).
     """
     remote = _REMOTE
     if pull.push_to:
@@ -74,9 +79,8 @@ async def push_fixes(git: Git, pull: PullRequest, tip: str) -> str:
             return f"the remote {_REMOTE} is not {pull.repository}, so the fork cannot be found"
         remote = f"{ours.removesuffix(pull.repository)}{pull.push_to}.git"
     refspec = f"{tip}:refs/heads/{pull.head_name}"
-    ran = await git.run(
-        "push", "--quiet", "--no-verify", remote, refspec, env=named_environment(_NETWORK)
-    )
+    env = {**named_environment(_NETWORK), **login}
+    ran = await git.run("push", "--quiet", "--no-verify", remote, refspec, env=env)
     return "" if ran.ok else error_text(ran)
 
 

@@ -6,6 +6,7 @@ ToolError: RequestRefused (nothing happened), ResponseLost (it may have happened
 
 import itertools
 import re
+from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 from typing import Any, Generic, Self, TypeVar
 
@@ -21,6 +22,7 @@ from punchlist.adapters.rest.retry import (
     Unavailable,
     is_rate_limited,
     is_server_error,
+    parse_date,
     retry_seconds,
 )
 from punchlist.adapters.rest.style import ApiStyle
@@ -44,6 +46,10 @@ class RequestRefused(ToolError):
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
+
+
+class TokenRefused(Unavailable):
+    """The token is not accepted."""
 
 
 class ResponseLost(ToolError):
@@ -83,6 +89,17 @@ class ApiPage(Struct, Generic[T], frozen=True):
     value: T
     next: str = ""
     """The URL of the next page, or ''."""
+    date: float | None = None
+    """The time by the clock of the server."""
+
+
+class TokenRenewal(Struct, frozen=True):
+    """How a token is renewed: `renew` returns another one in the place of one that was refused with
+    this response, or "" if there is none. `app`: the id of the App that it is of, or 0.
+    """
+
+    renew: Callable[[str, httpx.Response], Awaitable[str]]
+    app: int = 0
 
 
 class _ApiError(Struct, frozen=True):
@@ -91,15 +108,23 @@ class _ApiError(Struct, frozen=True):
 
 
 class RestClient:
-    """Use with `async with`; errors are listed in the module's docstring."""
+    """Use with `async with`; errors are listed in the module's docstring. `renewal` is asked once
+    for each request that is refused with 401.
+    """
 
-    def __init__(self, style: ApiStyle, api: str, token: str, pacing: Pacing) -> None:
+    def __init__(
+        self,
+        style: ApiStyle,
+        api: str,
+        token: str,
+        pacing: Pacing,
+        renewal: TokenRenewal | None = None,
+    ) -> None:
         self.style = style
         self.api = check_api_url(style, api)
-        if not _TOKEN.fullmatch(token):
-            why = f"the token for {style.name} holds blanks or letters that no token has"
-            raise Unavailable(why, hint="set it anew")
-        self._token = token
+        self.app = renewal.app if renewal else 0
+        self._token = _check_token(token, style)
+        self._renewal = renewal
         self._pacing = pacing
         self.patience = RetryBudget(pacing)
         self._written = pacing.clock() - pacing.between_writes
@@ -152,6 +177,11 @@ class RestClient:
     async def _request_once(self, call: ApiCall) -> httpx.Response:
         """Return a successful response; raises the error of any other."""
         response = await self._follow_redirects(call)
+        if response.status_code == _UNAUTHORIZED and self._renewal is not None:
+            renewed = await self._renewal.renew(self._token, response)
+            if renewed:
+                self._token = _check_token(renewed, self.style)
+                response = await self._follow_redirects(call)
         status = response.status_code
         if httpx.codes.is_success(status):
             return response
@@ -162,7 +192,7 @@ class RestClient:
         if is_server_error(status):
             raise ResponseLost(said, response)
         if status == _UNAUTHORIZED:
-            raise Unavailable(f"{said}; the token is not accepted")
+            raise TokenRefused(f"{said}; the token is not accepted")
         raise RequestRefused(said, status)
 
     def _error_message(self, response: httpx.Response) -> str:
@@ -261,7 +291,15 @@ def _parse_page(response: httpx.Response, kind: type[T]) -> ApiPage[T]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         why = f"{response.url.host} gave an answer that cannot be read: {error}"
         raise ResponseLost(why) from error
-    return ApiPage(value, following[1] if following else "")
+    date = parse_date(response.headers.get("date", ""))
+    return ApiPage(value, following[1] if following else "", date)
+
+
+def _check_token(token: str, style: ApiStyle) -> str:
+    if not _TOKEN.fullmatch(token):
+        why = f"the token for {style.name} holds blanks or letters that no token has"
+        raise Unavailable(why, hint="set it anew")
+    return token
 
 
 def _error_text(error: httpx.HTTPError) -> str:

@@ -77,12 +77,12 @@ def is_server_error(status: int) -> bool:
 
 def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds to wait that the response names, by the server's clock, or None."""
-    here = _parse_date(headers.get("date", ""))
+    here = parse_date(headers.get("date", ""))
     at = here if here is not None else now
     after = headers.get("retry-after", "").strip()
     if after.isdecimal():
         return float(after)
-    until = _parse_date(after)
+    until = parse_date(after)
     for prefix in ("x-ratelimit", "ratelimit"):
         reset = headers.get(f"{prefix}-reset", "")
         if until is None and headers.get(f"{prefix}-remaining") == "0" and reset.isdecimal():
@@ -102,7 +102,8 @@ def retry_seconds(
     return retry_delay(tries + 1, jitter, first=FIRST)
 
 
-def _parse_date(date: str) -> float | None:
+def parse_date(date: str) -> float | None:
+    """Return the time of a header, or None."""
     try:
         return parsedate_to_datetime(date).timestamp()
     except ValueError:

@@ -39,7 +39,10 @@ def open_job(session: Session) -> CiJob:
 
 def _has_token(session: Session, event: CiEvent) -> bool:
     # The client of forges loads slowly, so only what needs it imports it.
+    from punchlist.adapters.rest.github_app.app_key import VARIABLE
     from punchlist.adapters.rest.style import STYLES
 
-    variable = session.settings().settings.track.token or STYLES[event.place].variable
-    return bool(named_environment([variable]))
+    track = session.settings().settings.track
+    if track.app and event.place == "github":
+        return bool(track.app_key_file or named_environment([track.app_key or VARIABLE]))
+    return bool(named_environment([track.token or STYLES[event.place].variable]))

@@ -122,7 +122,7 @@ class PullAnswer:
         pull = await forge.change(number)
         if not pull.open:
             raise UsageError(f"{pull.url} is closed", hint="reopen it, or name another one")
-        await fetch_pull(checkout.user_git, pull)
+        await fetch_pull(checkout.user_git, pull, await forge.make_git_login())
         session.checkout = checkout.move_head(pull.head)
         return cls(session, forge, pull, await forge.heard(pull), dry=dry)
 
@@ -251,7 +251,8 @@ class PullAnswer:
             would = f"{chosen.tip[:10]} would be pushed to {self.pull.head_name}"
             return ChosenFixes(notes=(*chosen.notes, *([would] if chosen.tip else [])))
         git = self._session.required_checkout.user_git
-        if why := await push_fixes(git, self.pull, chosen.tip):
+        login = await self._forge.make_git_login()
+        if why := await push_fixes(git, self.pull, chosen.tip, login):
             return ChosenFixes(notes=(*chosen.notes, f"the fixes could not be pushed: {why}"))
         self.pull = replace(self.pull, head=chosen.tip)
         return chosen

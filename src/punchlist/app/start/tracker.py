@@ -11,7 +11,10 @@ from punchlist.errors import SettingsError
 from punchlist.ports.tracker import Tracker
 from punchlist.settings import REPOSITORY_FILE, LoadedSettings, TrackSettings
 
-_WITH_THE_TOKEN = ("track.api", "track.token", "track.forge")
+_WITH_THE_TOKEN = (
+    *("track.api", "track.token", "track.forge"),
+    *("track.app", "track.app-key", "track.app-key-file"),
+)
 
 
 class TrackerPlace(NamedTuple):
@@ -68,12 +71,14 @@ def _make_files(track: TrackSettings, place: TrackerPlace) -> Tracker:
 
 def _make_github(track: TrackSettings, place: TrackerPlace) -> Tracker:
     # The client loads slowly, so only runs that need it import it.
+    from punchlist.adapters.rest.github_app.permissions import FILING
     from punchlist.adapters.rest.style import GITHUB
     from punchlist.adapters.trackers.github.issues import GithubIssues
     from punchlist.adapters.trackers.issues.tracker import IssueTracker
     from punchlist.app.places import make_place
 
-    return IssueTracker(make_place(GITHUB, track, place.git), GithubIssues.open, track.labels)
+    there = make_place(GITHUB, track, place.git, needed=FILING)
+    return IssueTracker(there, GithubIssues.open, track.labels)
 
 
 def _make_gitlab(track: TrackSettings, place: TrackerPlace) -> Tracker:

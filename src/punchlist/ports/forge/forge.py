@@ -53,3 +53,9 @@ class Forge(Protocol):
     async def conclude(self, pull: PullRequest, check: CheckResult) -> tuple[str, ...]:
         """Show our check of its commit; return notes."""
         ...
+
+    async def make_git_login(self) -> dict[str, str]:
+        """Return the variables with which git reaches the remote `origin` now; none where the
+        user's own credentials count.
+        """
+        ...

@@ -78,6 +78,9 @@ class GiteaForge:
         async with self._open_api() as (api, rest):
             return await GiteaCheckWriter(api, rest.patience).conclude(check)
 
+    async def make_git_login(self) -> dict[str, str]:
+        return await self._place.make_git_login(self._pacing)
+
     @asynccontextmanager
     async def _open_api(self) -> AsyncIterator[tuple[GiteaApi, RestClient]]:
         async with self._place.connect(self._pacing) as (rest, repository):

@@ -175,9 +175,13 @@ class PullsApi:
         await self._query(query, {"thread": thread}, dict[str, Any], reads=False)
 
     async def list_check_runs(self, commit: str, name: str = "") -> list[CheckRun]:
+        """Return the newest of each name, or all of one name: as an App only those that it made,
+        because it cannot change others.
+        """
         params = {"filter": "latest"}
         if name:
-            params = {"check_name": name, "filter": "all"}
+            own = {"app_id": str(self._rest.app)} if self._rest.app else {}
+            params = {"check_name": name, "filter": "all", **own}
         pages = self._read_pages(f"commits/{commit}/check-runs", params, _CheckRuns)
         return [run async for page in pages for run in page.check_runs]
 

@@ -73,6 +73,9 @@ class GithubForge:
         async with self._open_api() as (api, rest):
             return await CheckWriter(api, rest.patience).conclude(check)
 
+    async def make_git_login(self) -> dict[str, str]:
+        return await self._place.make_git_login(self._pacing)
+
     @asynccontextmanager
     async def _open_api(self) -> AsyncIterator[tuple[PullsApi, RestClient]]:
         async with self._place.connect(self._pacing) as (rest, repository):

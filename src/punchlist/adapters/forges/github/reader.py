@@ -35,24 +35,27 @@ class ConversationReader:
     async def read_comments(self, pull: PullRequest) -> Conversation:
         """Return threads, comments and reviews only."""
         nodes, number = self._api.read_nodes, pull.number
+        viewer = _plain_login(await self._api.read_viewer())
         threads = [
-            await self._make_thread(node)
+            await self._make_thread(node, viewer)
             async for node in nodes(gql.THREADS, number, gql.ThreadNode)
         ]
         comments = [
-            _make_comment(said) async for said in nodes(gql.COMMENTS, number, gql.CommentNode)
+            _make_comment(said, viewer)
+            async for said in nodes(gql.COMMENTS, number, gql.CommentNode)
         ]
         reviews = [
-            _make_comment(said) async for said in nodes(gql.REVIEWS, number, gql.CommentNode)
+            _make_comment(said, viewer)
+            async for said in nodes(gql.REVIEWS, number, gql.CommentNode)
         ]
         return Conversation(
-            viewer=_plain_login(await self._api.read_viewer()),
+            viewer=viewer,
             threads=tuple(thread for thread in threads if thread.comments),
             comments=tuple(comments),
             reviews=tuple(review for review in reviews if review.body.strip()),
         )
 
-    async def _make_thread(self, node: gql.ThreadNode) -> Thread:
+    async def _make_thread(self, node: gql.ThreadNode, viewer: str) -> Thread:
         comments = list(node.comments.nodes)
         if node.comments.page_info.has_next_page:
             comments += await self._api.read_more_comments(
@@ -65,7 +68,7 @@ class ConversationReader:
             first=node.start_line,
             resolved=node.is_resolved,
             resolved_by=_plain_login(node.resolved_by.login) if node.resolved_by else "",
-            comments=tuple(map(_make_comment, comments)),
+            comments=tuple(_make_comment(each, viewer) for each in comments),
         )
 
     async def _read_reports(self, pull: PullRequest) -> tuple[tuple[Report, ...], tuple[str, ...]]:
@@ -102,13 +105,16 @@ def _plain_login(login: str) -> str:
     return login.removesuffix("[bot]")
 
 
-def _make_comment(node: gql.CommentNode) -> Comment:
+def _make_comment(node: gql.CommentNode, viewer: str) -> Comment:
+    author = node.author.login if node.author else _GHOST
+    bot = node.author is not None and node.author.kind == _BOT
+    ours = node.viewer_did_author or (bot and _plain_login(author) == viewer)
     return Comment(
         id=str(node.full_database_id or ""),
-        author=node.author.login if node.author else _GHOST,
-        bot=node.author is not None and node.author.kind == _BOT,
+        author=author,
+        bot=bot,
         # A person may use a token of their own: what they write themselves has no mark.
-        own=node.viewer_did_author and read_mark(node.body) is not None,
+        own=ours and read_mark(node.body) is not None,
         body=node.body,
         url=node.url,
         demands=node.state == "CHANGES_REQUESTED",

@@ -88,6 +88,9 @@ class GitlabForge:
             where = api if project is None else MergeRequestsApi(GitlabProject(rest, project))
             return await StatusWriter(where, rest.patience).conclude(check, place)
 
+    async def make_git_login(self) -> dict[str, str]:
+        return await self._place.make_git_login(self._pacing)
+
     async def _find_fork(self, api: MergeRequestsApi, found: MergeRequest) -> str:
         """Return the name of the fork if it may be pushed to, or ""."""
         if not found.allow_collaboration or found.source_project_id is None:
