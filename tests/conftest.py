@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import needs
 import warm
 from folders import use_memory
 from processes import pytest_addoption, pytest_runtestloop
@@ -430,7 +431,7 @@ LONG = (
     "adapters/agents/test_agent_matrix.py",
     "journeys/test_killed.py",
     "bench/test_obedient.py",
-    "library/test_fix_engine_covered.py",
+    "library/test_fix_engine.py",
     "mcp/",
     "lsp/",
     "tui/",
@@ -492,6 +493,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif not kinds & {mark.name for mark in item.iter_markers()}:
             item.add_marker(next(kind for start, kind in KINDS.items() if name.startswith(start)))
     items.sort(key=find_rank)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note which tests there are, if these are all of `make test`."""
+    config = session.config
+    if config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword:
+        needs.collected.update(item.nodeid for item in session.items)
 
 
 FORBIDDEN = {"subprocess.Popen", "os.fork", "os.posix_spawn", "socket.connect", "socket.bind"}

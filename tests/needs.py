@@ -10,6 +10,10 @@ SOAK = bool(npm.ENVIRONMENT.get("SOAK"))
 """`make soak`: everything that `make test` only does a part of."""
 
 
+collected: set[str] = set()
+"""The tests of `make test`, if all of them are being run."""
+
+
 def miss(message: str) -> str:
     """Skip the test, or in CI fail it, because something is not there."""
     return pytest.fail(message) if npm.ENVIRONMENT.get("CI") else pytest.skip(message)

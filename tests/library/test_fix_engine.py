@@ -1,9 +1,15 @@
 """The fix engine: an agent fixes given findings, commands judge, and every cycle is reported."""
 
 import asyncio
+import dis
+import inspect
 import json
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
 
 import pytest
 import workbench
@@ -22,6 +28,7 @@ from punchlist.library import (
     UsageError,
     VerificationRunner,
     VerificationStatus,
+    fix_engine,
 )
 
 PASSED, FAILED, UNVERIFIED = (
@@ -37,6 +44,37 @@ def finding(name: str, number: str = "F001") -> Finding:
 
 
 MEAN = finding("mean")
+
+
+def find_engine() -> list[Path]:
+    """The files of the engine."""
+    return sorted(Path(fix_engine.__file__).parent.glob("fix_*.py"))
+
+
+def list_lines(code: CodeType) -> set[int]:
+    """The lines of the functions in a module."""
+    inside = [list_lines(each) for each in code.co_consts if isinstance(each, CodeType)]
+    own = {line for _, line in dis.findlinestarts(code) if line}
+    return (own if code.co_flags & inspect.CO_OPTIMIZED else set()).union(*inside)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def executed() -> Iterator[dict[str, set[int]]]:
+    """The lines of the engine that the tests of this file execute, by file."""
+    lines: dict[str, set[int]] = {str(path): set() for path in find_engine()}
+
+    def enter(frame: FrameType, event: str, _: object) -> Any:
+        return step(frame, event, _) if frame.f_code.co_filename in lines else None
+
+    def step(frame: FrameType, event: str, _: object) -> Any:
+        lines[frame.f_code.co_filename].add(frame.f_lineno)
+        return step
+
+    threading.settrace(enter)
+    sys.settrace(enter)
+    yield lines
+    sys.settrace(None)
+    threading.settrace(None)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -268,3 +306,15 @@ def test_a_prompt_too_long_keeps_the_worst_findings_and_names_the_others():
     assert len(prompt) <= 9_000
     assert "the worst of all" in prompt
     assert "did not fit" in prompt
+
+
+def test_a_played_agent_covers_at_least_85_per_cent(executed, request):
+    chosen = request.config
+    if chosen.option.keyword or any("::" in each for each in chosen.args):
+        pytest.skip("only some of the tests were run")
+    there = {
+        str(path): list_lines(compile(path.read_text(), path, "exec")) for path in find_engine()
+    }
+    missed = {name: sorted(lines - executed[name]) for name, lines in there.items()}
+    share = 1 - sum(map(len, missed.values())) / sum(map(len, there.values()))
+    assert share >= 0.85, missed

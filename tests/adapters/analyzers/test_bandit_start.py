@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from needs import rarely
 from punchlist.adapters.analyzers.tools.bandit import START
 from punchlist.adapters.analyzers.tools.bandit_start import NosecSearch
 
@@ -118,7 +119,17 @@ def environment(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("way", WAYS)
+USUAL = (
+    "no configuration",
+    "pyproject",
+    "suppressions off",
+    "debug",
+    "missing configuration",
+    "xml",
+)
+
+
+@pytest.mark.parametrize("way", [*USUAL, *rarely(*(each for each in WAYS if each not in USUAL))])
 def test_it_says_what_bandit_itself_says(project, way):
     files = [str(file.relative_to(project)) for file in sorted(project.rglob("*.py"))]
     line = [*FORMAT, *WAYS[way], "--", *files]
