@@ -5,11 +5,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
+from pathlib import Path
 
 import psycopg
 
+import warm
 from punchlist.model.ledger.hash_chain import verify_lines
 
 WORKFLOW = """about: Two paid calls and a commit.
@@ -171,7 +172,7 @@ class Fleet:
 
     def command(self, *words, home="client", code=0):
         ran = subprocess.run(
-            [sys.executable, "-m", "punchlist", *words],
+            warm.command(*words),
             cwd=self.repo.root,
             env=self.environment(home),
             capture_output=True,
@@ -209,15 +210,15 @@ class Fleet:
     def start_worker(self, name, *more, lease=3, **variables):
         log = self.folder / f"{name}.log"
         words = ("worker", "--set", f"fleet.lease={lease}", *more)
-        with log.open("w") as out:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "punchlist", *words],
+        with log.open("w") as out, Path(os.devnull).open() as nothing:
+            process = warm.start(
+                *words,
                 cwd=self.folder,
                 env={**self.environment(name), **variables},
-                stdin=subprocess.DEVNULL,
+                stdin=nothing,
                 stdout=out,
                 stderr=out,
-                start_new_session=True,
+                group=True,
             )
         worker = WorkerProcess(process, log, self.folder / name)
         self.workers.append(worker)

@@ -73,17 +73,21 @@ class WarmProcess:
 
 
 def start(
-    *arguments: str, cwd: Path, env: dict[str, str], **streams: Any
+    *arguments: str, cwd: Path, env: dict[str, str], group: bool = False, **streams: Any
 ) -> "WarmProcess | subprocess.Popen[bytes]":
-    """Start punchlist; where no parent listens, as for tools outside of the tests, by itself."""
+    """Start punchlist, with `group` as the first of a process group of its own; where no parent
+    listens, as for tools outside of the tests, by itself.
+    """
     if not address:
         line = [sys.executable, "-m", "punchlist", *arguments]
-        return subprocess.Popen(line, cwd=cwd, env=env, **streams)
-    return WarmProcess(address, list(arguments), cwd=str(cwd), env=env, **streams)
+        return subprocess.Popen(line, cwd=cwd, env=env, start_new_session=group, **streams)
+    return WarmProcess(address, list(arguments), cwd=str(cwd), env=env, group=group, **streams)
 
 
 def command(*arguments: str) -> list[str]:
     """A command line that starts punchlist so: for programs that start it themselves."""
+    if not address:
+        return [sys.executable, "-m", "punchlist", *arguments]
     return [sys.executable, "-I", "-S", __file__, address, *arguments]
 
 
@@ -134,7 +138,12 @@ def _fork(listening: socket.socket) -> tuple[int, socket.socket]:
     raw, rights, *_ = talk.recvmsg(1 << 20, socket.CMSG_SPACE(4 * _STREAMS))
     streams = array.array("i", rights[0][2])
     _import_punchlist()
+    told = json.loads(raw)
+    group = told.pop("group", False)
     pid = os.fork()
+    if group:  # in both, so that it is one for each of them from here on
+        with suppress(OSError):
+            os.setpgid(pid, pid)
     if not pid:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
@@ -142,7 +151,7 @@ def _fork(listening: socket.socket) -> tuple[int, socket.socket]:
         listening.close()
         for stream in streams:
             os.close(stream)
-        _become(**json.loads(raw))
+        _become(**told)
     for stream in streams:
         os.close(stream)
     talk.send(str(pid).encode())

@@ -27,8 +27,8 @@ from collections import Counter
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests/adapters/trackers"))
+TESTS = Path(__file__).parents[2] / "tests"
+sys.path[:0] = map(str, (TESTS, TESTS / "adapters/trackers", TESTS / "adapters/forges"))
 
 import psycopg
 from github_standin import TOKEN, Github, Standin

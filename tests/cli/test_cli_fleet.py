@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
 from contextlib import closing
 
@@ -12,6 +11,7 @@ import psycopg
 import pytest
 from state_contract import started
 
+import warm
 from postgres_server import find_programs, start_server
 from punchlist.app.stores import open_state, upgrade_store
 from punchlist.model.item.usage import Usage
@@ -38,7 +38,7 @@ def test_it_tells_running_waiting_and_stuck_runs_and_the_cost_of_the_day(store, 
     def show(*words):
         env = {**os.environ, "PUNCHLIST_HOME": str(home), "PUNCHLIST_STORE": store}
         env["PUNCHLIST_LIMITS__DAILY"] = "2"
-        command = [sys.executable, "-m", "punchlist", "fleet", *words]
+        command = warm.command("fleet", *words)
         ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
@@ -129,7 +129,7 @@ def check_embedded(told, shown):
 
 def test_an_empty_store_has_an_empty_fleet(store, tmp_path):
     env = {**os.environ, "PUNCHLIST_HOME": str(tmp_path / "home"), "PUNCHLIST_STORE": store}
-    command = [sys.executable, "-m", "punchlist", "fleet"]
+    command = warm.command("fleet")
     ran = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "0 running, 0 waiting, 0 stuck" in ran.stdout

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from pygls.lsp.client import LanguageClient
 from pygls.protocol import default_converter
 
 import punchlist
+import warm
 
 SOURCE = str(Path(punchlist.__file__).parents[1])
 PATIENCE = 120
@@ -158,10 +158,7 @@ async def open_editor(home: Path, *, capabilities: types.ClientCapabilities | No
     """An editor whose server has been initialized; it is shut down as an editor does it."""
     editor = Editor()
     await editor.start_io(
-        sys.executable,
-        "-m",
-        "punchlist",
-        "lsp",
+        *warm.command("lsp"),
         env={**os.environ, "PUNCHLIST_HOME": str(home), "PYTHONPATH": SOURCE, **env},
     )
     await editor.initialize_async(

@@ -12,6 +12,7 @@ import pytest
 from editor_client import SOURCE, apply_edit, describe_client, open_editor
 from lsprotocol import types
 
+import warm
 from punchlist.lsp.actions import DISMISS
 
 CART = """\
@@ -69,7 +70,7 @@ class Place:
     def type(self, *words: str) -> str:
         env = {**os.environ, "PUNCHLIST_HOME": str(self.home), "PYTHONPATH": SOURCE, **self.env}
         done = subprocess.run(
-            [sys.executable, "-m", "punchlist", *words],
+            warm.command(*words),
             cwd=self.repo.root,
             env=env,
             capture_output=True,

@@ -137,6 +137,10 @@ class Place:
         named = [part for path in repositories for part in ("--repository", str(path))]
         return [sys.executable, "-m", "punchlist", "mcp", *QUICK, *named, *arguments]
 
+    def warm_command(self, *arguments: str, **more: Any) -> list[str]:
+        """The same without the time that the start takes."""
+        return warm.command(*self.command(*arguments, **more)[3:])
+
     @contextlib.asynccontextmanager
     async def agent(
         self, *arguments: str, name: str = "tester", mode: str = "legacy", **more: Any
@@ -147,7 +151,7 @@ class Place:
 
         from mcp import Client, StdioServerParameters
 
-        program, *rest = warm.command(*self.command(*arguments, **more)[3:])
+        program, *rest = self.warm_command(*arguments, **more)
         server = StdioServerParameters(command=program, args=rest, env=self.env, cwd=self.repo.root)
         with (self.folder / "mcp.log").open("a") as log:
             transport = stdio_client(server, errlog=log)

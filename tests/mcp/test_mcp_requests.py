@@ -300,7 +300,7 @@ def test_of_several_repositories_one_has_to_be_named(listed, make_repo):
 
 @pytest.mark.parametrize("name", ["claude", *rarely("../x", "a.b", "")])
 def test_a_client_cannot_go_by_the_name_of_an_agent_that_punchlist_starts(listed, name):
-    line = listed.command("--as", name)
+    line = listed.warm_command("--as", name)
     done = subprocess.run(
         line,
         cwd=listed.repo.root,
@@ -378,7 +378,7 @@ def test_lines_that_are_no_messages_do_not_end_the_server(listed):
         json.dumps(call).encode(),
     ]
     program = subprocess.Popen(
-        listed.command(),
+        listed.warm_command(),
         cwd=listed.repo.root,
         env=listed.env,
         stdin=subprocess.PIPE,
@@ -410,7 +410,7 @@ def test_a_client_that_is_killed_in_the_middle_of_an_answer_is_no_fault_of_the_s
     asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(
-        listed.command(), cwd=listed.repo.root, env=listed.env, text=True, **pipes
+        listed.warm_command(), cwd=listed.repo.root, env=listed.env, text=True, **pipes
     ) as server:
         server.stdout.close()
         server.stdin.write(json.dumps(asked) + "\n")

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -35,7 +34,7 @@ class Site:
         self._process: subprocess.Popen[bytes] | warm.WarmProcess | None = None
 
     def punchlist(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "punchlist", *arguments]
+        command = warm.command(*arguments)
         return subprocess.run(
             command, env=self.env, capture_output=True, text=True, check=False, timeout=60
         )

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import warm
+
 pytest.importorskip("litestar")
 from reading import ledger
 from sites import QUICK
@@ -79,7 +81,7 @@ def test_a_run_in_a_terminal_is_stopped_over_http_and_resumed_by_the_server(benc
             each["name"] for each in client.get(f"/api/runs/{run}/artifacts").json()
         ]
         told = subprocess.run(
-            [sys.executable, "-m", "punchlist", "stop", run, "--by", "ada"],
+            warm.command("stop", run, "--by", "ada"),
             cwd=bench.repo.root, env=site.env, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
         assert told.returncode == 0, told.stderr

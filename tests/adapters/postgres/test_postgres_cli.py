@@ -3,11 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 
 import psycopg
 import pytest
 
+import warm
 from postgres_server import run_server
 
 
@@ -26,7 +26,7 @@ def punchlist(repo, tmp_path, url):
 
     def run(*words, store=url, home="home", code=0):
         env = {**os.environ, "PUNCHLIST_HOME": str(tmp_path / home), "PUNCHLIST_STORE": store}
-        command = [sys.executable, "-m", "punchlist", *words]
+        command = warm.command(*words)
         ran = subprocess.run(
             command, cwd=repo.root, env=env, capture_output=True, text=True, check=False
         )
