@@ -27,8 +27,9 @@ from collections import Counter
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
-TESTS = Path(__file__).parents[2] / "tests"
-sys.path[:0] = map(str, (TESTS, TESTS / "adapters/trackers", TESTS / "adapters/forges"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests/adapters/trackers"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests/adapters/forges"))
 
 import psycopg
 from github_standin import TOKEN, Github, Standin
