@@ -6,8 +6,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,13 +14,13 @@ from msgspec import Struct
 from punchlist._version import __version__
 from punchlist.adapters.fleet.mirrors import Mirrors
 from punchlist.adapters.postgres.state import PostgresState
-from punchlist.adapters.store.lease import FileLease
 from punchlist.app.drive.background import STOPPED
 from punchlist.app.drive.drive import resume_run
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.fleet.fitness import Fitness
 from punchlist.app.fleet.health import WorkerHealth
 from punchlist.app.fleet.helper import TakenUnits
+from punchlist.app.fleet.reaper import reap_dead
 from punchlist.app.fleet.timekeeper import Timekeeper
 from punchlist.app.fleet.worker_session import Workplace
 from punchlist.errors import (
@@ -51,11 +50,8 @@ from punchlist.steps import Action
 
 _log = logging.getLogger("punchlist")
 _POLL = 0.3
-_SLOTS = 1000
 _UNSTARTED = 60
 """Seconds in which DBOS must have started a run that was put into this worker's queue."""
-_FORGET = 60
-"""Seconds between two looks for workers that have long been dead."""
 _KEEP = 600
 """Seconds for which a run stays with this worker while a store is away."""
 _RETRY = 5
@@ -181,7 +177,13 @@ class Worker:
 
         await asyncio.to_thread(self._state.workers.register, info)
         await asyncio.to_thread(self._queue.workflows.listen, self.id, drive, tick)
-        reaping = [asyncio.create_task(each) for each in (self._reap(), schedules.keep_up())]
+        reaping = [
+            asyncio.create_task(each)
+            for each in (
+                reap_dead(self._state, self._options.fleet.lease, self._say),
+                schedules.keep_up(),
+            )
+        ]
         try:
             while not self._draining.is_set():
                 await self._take_runs()
@@ -235,24 +237,6 @@ class Worker:
         for each in list(self._taken.values()):
             if each.task is None and time.monotonic() - each.at > _UNSTARTED:
                 await self._give_back(each.job, "DBOS did not start it", died=True)
-
-    async def _reap(self) -> None:
-        """Take back, again and again, the runs of workers that died."""
-        forget_at = time.monotonic()
-        while True:
-            try:
-                reaped = await asyncio.to_thread(self._queue.reap)
-                for run in reaped.queued:
-                    self._say(f"run {run} lost its worker, and is queued again")
-                for run in reaped.stuck:
-                    self._say(f"run {run} is stuck: its workers died too often")
-                if time.monotonic() >= forget_at:
-                    forget_at = time.monotonic() + _FORGET
-                    for worker in await asyncio.to_thread(self._state.workers.forget_dead):
-                        await asyncio.to_thread(self._queue.workflows.forget_worker, worker)
-            except StoreError as error:
-                _log.warning("dead workers cannot be looked for: %s", error)
-            await asyncio.sleep(self._options.fleet.lease / 5)
 
     async def _finish_runs(self) -> None:
         """Wait for the runs at hand, for as long as may be; then stop them and give them back."""
@@ -353,21 +337,6 @@ class Worker:
         self._drop(job.run)
         self._say(f"run {job.run} was given back{f': {note}' if note else ''}")
         return "given back"
-
-
-@contextmanager
-def own_home(home: Path) -> Iterator[Path]:
-    """Lend a folder below the home that no other worker of this machine has."""
-    for number in range(1, _SLOTS):
-        folder = home / "workers" / str(number)
-        try:
-            lease = FileLease.acquire_path(folder / "lock", f"of worker {number}")
-        except AlreadyRunning:
-            continue
-        with lease:
-            yield folder
-        return
-    raise UsageError(f"{home}: {_SLOTS} workers run here already", hint="set PUNCHLIST_HOME")
 
 
 async def _insist(work: Callable[[], object]) -> None:

@@ -1,7 +1,7 @@
-"""A session in a worker's own clone."""
+"""What a worker has of its own: a folder below the home, and a session in its clone."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,11 +9,16 @@ from msgspec import Struct
 from punchlist.adapters.fleet.mirrors import Mirrors
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.postgres.state import PostgresState
+from punchlist.adapters.store.lease import FileLease
 from punchlist.app.session import Session
+from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.state import SharedState
+
+_SLOTS = 1000
+"""How many workers one home has room for."""
 
 
 class WorkerSession(Session):
@@ -71,3 +76,18 @@ class Workplace(Struct, frozen=True, kw_only=True):
             session.worker = self.worker
             session.flags = dict(self.flags)
             yield session
+
+
+@contextmanager
+def own_home(home: Path) -> Iterator[Path]:
+    """Lend a folder below the home that no other worker of this machine has."""
+    for number in range(1, _SLOTS):
+        folder = home / "workers" / str(number)
+        try:
+            lease = FileLease.acquire_path(folder / "lock", f"of worker {number}")
+        except AlreadyRunning:
+            continue
+        with lease:
+            yield folder
+        return
+    raise UsageError(f"{home}: {_SLOTS} workers run here already", hint="set PUNCHLIST_HOME")

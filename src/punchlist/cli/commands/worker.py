@@ -65,7 +65,8 @@ def command(**chosen: Any) -> Exit:
 async def _work(chosen: dict[str, Any], flags: dict[str, str]) -> None:
     from punchlist.app.drive.tracing import require_telemetry
     from punchlist.app.fleet.health import HealthServer
-    from punchlist.app.fleet.worker import Worker, WorkerOptions, own_home
+    from punchlist.app.fleet.worker import Worker, WorkerOptions
+    from punchlist.app.fleet.worker_session import own_home
     from punchlist.app.stores import open_artifacts, open_fleet
 
     settings = load_settings(None, flags).settings
