@@ -17,6 +17,7 @@ from punchlist.views.pulls.conversation import Conversation, PullRequest, Resolv
 from punchlist.views.pulls.diff_table import DiffTable
 from punchlist.views.pulls.marks import MarkKind, add_mark, read_mark
 from punchlist.views.pulls.orders import Order
+from punchlist.views.pulls.stack import StackLink
 from punchlist.views.pulls.suggestion import Suggestion
 from punchlist.views.summary import summarize_run
 
@@ -62,6 +63,8 @@ class Picture(Struct, frozen=True, kw_only=True):
     """Keys whose comment the forge refused to take at their line."""
     closed: frozenset[str] = frozenset()
     """Threads that were resolved when the pull request was last answered."""
+    stack: StackLink | None = None
+    """The open pull request with fixes of the run."""
     explain: tuple[Order, ...] = ()
     resolve: ResolveRule = ResolveRule.OWN
     limit: int = COMMENTS
@@ -69,6 +72,10 @@ class Picture(Struct, frozen=True, kw_only=True):
 
     def key_of(self, item: Item) -> str:
         return self.keys.get(item.number, item.fingerprint)
+
+    def find_stack(self, item: Item) -> str:
+        """Return a link to the pull request that holds the item's fix, or ""."""
+        return self.stack.text if self.stack and item.number in self.stack.items else ""
 
     def has_fix(self, item: Item) -> bool:
         """Return whether the pull request's head has the item's fix."""
@@ -321,6 +328,7 @@ def _tell_item(picture: Picture, item: Item) -> text.ItemTelling:
         landed=picture.has_fix(item),
         proven=is_proven(item),
         suggestion=fix,
+        stack=picture.find_stack(item),
     )
 
 
@@ -381,7 +389,10 @@ def _make_page(picture: Picture, links: Mapping[str, str]) -> text.SummaryPage:
     items = _shown_items(picture)
     rows = tuple(
         text.SummaryRow(
-            item=item, link=links.get(picture.key_of(item), ""), landed=picture.has_fix(item)
+            item=item,
+            link=links.get(picture.key_of(item), ""),
+            landed=picture.has_fix(item),
+            stack=picture.find_stack(item),
         )
         for item in items
     )
@@ -392,6 +403,7 @@ def _make_page(picture: Picture, links: Mapping[str, str]) -> text.SummaryPage:
         headline=summarize_run(picture.run).headline,
         rows=rows,
         landed=picture.landed,
+        stack=picture.stack.text if picture.stack else "",
         outside=old,
         notes=(*picture.notes, *picture.conversation.unread),
     )

@@ -46,7 +46,7 @@ class ConversationReader:
             _make_comment(said) async for said in nodes(gql.REVIEWS, number, gql.CommentNode)
         ]
         return Conversation(
-            viewer=_plain_login(await self._api.read_viewer()),
+            viewer=plain_login(await self._api.read_viewer()),
             threads=tuple(thread for thread in threads if thread.comments),
             comments=tuple(comments),
             reviews=tuple(review for review in reviews if review.body.strip()),
@@ -64,7 +64,7 @@ class ConversationReader:
             line=node.line,
             first=node.start_line,
             resolved=node.is_resolved,
-            resolved_by=_plain_login(node.resolved_by.login) if node.resolved_by else "",
+            resolved_by=plain_login(node.resolved_by.login) if node.resolved_by else "",
             comments=tuple(map(_make_comment, comments)),
         )
 
@@ -97,7 +97,7 @@ class ConversationReader:
         return frozenset([name for name in sorted(names) if await self._api.may_write(name)])
 
 
-def _plain_login(login: str) -> str:
+def plain_login(login: str) -> str:
     """Return the login without the suffix that only some answers give to the name of an app."""
     return login.removesuffix("[bot]")
 
