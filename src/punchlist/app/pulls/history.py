@@ -29,6 +29,9 @@ class PullHistory(Struct, frozen=True, kw_only=True):
     applied: Mapping[str, Mapping[int, str]] = {}
     """By run and item: the commit with its fix, if that was pushed without the others."""
 
+    stacks: Mapping[str, Shown] = {}
+    """By run whose fixes were in a stacked pull request: what was shown last."""
+
     @property
     def last(self) -> Run | None:
         return self.runs[-1] if self.runs else None
@@ -57,6 +60,7 @@ def load_history(session: Session, url: str) -> PullHistory:
         orders=orders,
         closed=frozenset(shown[-1][1].closed) if shown else frozenset(),
         applied={run: event.applied for run, event in shown if event.applied},
+        stacks={run: event for run, event in shown if event.stack},
     )
 
 
@@ -164,11 +168,15 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     """
     found: dict[str, Settled] = {}
     for run in history.runs:
-        pushed = history.applied.get(run.id, {})
-        for known in run.items.values():
-            item = replace(known, commit=pushed.get(known.number, known.commit))
+        pushed, stack = history.applied.get(run.id, {}), history.stacks.get(run.id)
+        since = run.started.change.head
+        squashed = stack is not None and await finder.has_squashed(since, stack.stack)
+        for item in run.items.values():
             labels = set(filter(None, map(find_origin, item.findings)))
-            if labels and (settled := await _settle_item(item, finder)):
+            stacked = stack.stacked.get(item.number, "") if stack else ""
+            commits = (pushed.get(item.number, ""), item.commit, stacked)
+            sure = stacked if squashed else ""
+            if labels and (settled := await _settle_item(item, finder, commits, sure)):
                 found |= dict.fromkeys(labels, settled)
     for order in history.orders.values():
         if order.thread and not order.refused and _verb(order) == OrderVerb.DISMISS:
@@ -177,12 +185,18 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     return found
 
 
-async def _settle_item(item: Item, finder: FixFinder) -> Settled | None:
+async def _settle_item(
+    item: Item, finder: FixFinder, commits: Sequence[str], sure: str
+) -> Settled | None:
+    """Return what ended an item. `commits`: those that may have its fix; `sure`: one that is in the
+    head for sure, or "".
+    """
     if item.status is Status.DISMISSED:
         said = [each for each in item.attempts if each.fact is Fact.DISMISSED]
         return Settled(by=said[-1].by, why=said[-1].why) if said else None
-    if is_proven(item) and await finder.has_fix(item.commit):
-        return Settled(commit=item.commit, proofs=format_proofs(item))
+    for commit in filter(None, commits) if is_proven(item) else ():
+        if commit == sure or await finder.has_fix(commit):
+            return Settled(commit=commit, proofs=format_proofs(item))
     return None
 
 

@@ -19,6 +19,8 @@ from punchlist.app.ci.job import CiJob, open_job
 from punchlist.app.ci.relay import relay_result
 from punchlist.app.ci.reports import RESULT, write_outputs, write_reports, write_summary
 from punchlist.app.pulls.answer import PullAnswer
+from punchlist.app.pulls.land import AskedFixes
+from punchlist.app.pulls.stack import NothingToAnswer
 from punchlist.app.session import Session
 from punchlist.app.start.request import Request
 from punchlist.cli import options
@@ -155,13 +157,17 @@ async def _relay(session: Session, asked: _Work, path: Path | None) -> CiDocumen
 
 async def _answer(session: Session, asked: _Work, resume: "_Resume") -> CiDocument:
     """Answer the pull request; where the token may not write, leave the result in the job."""
-    answer = await PullAnswer.open(session, str(asked.job.event.number))
+    try:
+        number = str(asked.job.event.number)
+        answer = await PullAnswer.open(session, number, AskedFixes(push=asked.push))
+    except NothingToAnswer as nothing:
+        return CiDocument(plan=asked.job.plan, notes=(str(nothing),))
     request = asked.request
     if answer.pull.fork:
         request = replace(request, workflow="review", allow_checks=False, ask_agents=False)
     silent = options.OutputMode(quiet=asked.output.quiet)
     try:
-        run, result = await answer_pull(session, answer, request, silent, push=asked.push)
+        run, result = await answer_pull(session, answer, request, silent)
     except WriteRefused:
         run = session.load(answer.last_run().id)
         return replace(_leave(asked, run, resume), notes=(_READ_ONLY,))

@@ -445,6 +445,13 @@ def make_failed_check(head: str, why: str) -> CheckResult:
     )
 
 
+def make_skipped_check(head: str, why: str) -> CheckResult:
+    """Return the check of a pull request that is not reviewed, which does not block."""
+    title = "Not reviewed by punchlist"
+    summary = text.fit_body(f"Not reviewed: {text.limit_line(why, 2000)}")
+    return CheckResult(head=head, conclusion="neutral", title=title, summary=summary)
+
+
 _LEVELS = {0: "failure", 1: "warning", 2: "notice"}
 
 
