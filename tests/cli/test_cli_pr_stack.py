@@ -252,6 +252,7 @@ def test_forks_and_rights_that_are_missing_are_told_and_the_run_goes_on(shop, pr
     assert state.pulls == []
 
 
+@pytest.mark.soak
 def test_its_own_pull_request_is_not_reviewed_and_goes_with_the_first(shop, pr):
     shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
     state = shop.state

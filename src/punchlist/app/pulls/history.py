@@ -36,6 +36,12 @@ class PullHistory(Struct, frozen=True, kw_only=True):
     def last(self) -> Run | None:
         return self.runs[-1] if self.runs else None
 
+    @property
+    def wants_stack(self) -> bool:
+        """Whether a person has asked for a stacked pull request here."""
+        orders = (each for each in self.orders.values() if not each.refused)
+        return any(_verb(each) == OrderVerb.STACK for each in orders)
+
 
 def load_history(session: Session, url: str) -> PullHistory:
     store, repository = session.store, session.key

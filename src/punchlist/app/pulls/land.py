@@ -70,7 +70,7 @@ class FixStacks:
         does that, unless none is left.
         """
         session, pull = self._scene.session, self._scene.pull
-        always = self._scene.settings.fixes is FixOffer.STACK
+        always = self._scene.settings.fixes is FixOffer.STACK or history.wants_stack
         orders = select_orders(self._scene.judged, OrderVerb.STACK)
         wish = StackWish(always=always, asked=self._user.stack or bool(orders))
         if not (wish.always or wish.asked or history.stacks):

@@ -32,9 +32,10 @@ from punchlist.cli.show.json import exit_code
 from punchlist.cli.show.review import render_review
 from punchlist.cli.show.words import escape_text
 from punchlist.cli.terminal import note, print_json
-from punchlist.errors import UsageError
+from punchlist.errors import ToolError, UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.ports.forge.forge import WriteRefused
+from punchlist.views.pulls.conversation import FixOffer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -129,7 +130,7 @@ async def _work_on(
     note(*map(escape_text, _describe_plan(plan)))
     match plan.mode:
         case CiMode.NOTHING:
-            document = CiDocument(plan=plan)
+            document = await _close(session, asked)
         case CiMode.RELAY:
             document = await _relay(session, asked, relay)
         case CiMode.ANSWER:
@@ -153,6 +154,20 @@ async def _relay(session: Session, asked: _Work, path: Path | None) -> CiDocumen
         )
     shown = await relay_result(session, asked.job.event, path)
     return CiDocument(plan=asked.job.plan, updates=shown.updates, notes=shown.notes)
+
+
+async def _close(session: Session, asked: _Work) -> CiDocument:
+    """Do nothing but close the pull request with fixes of one that was closed."""
+    document, number = CiDocument(plan=asked.job.plan), asked.job.event.number
+    if not number or session.settings().settings.pr.fixes is not FixOffer.STACK:
+        return document
+    try:
+        await PullAnswer.open(session, str(number))
+    except NothingToAnswer:
+        return document
+    except ToolError as error:
+        return replace(document, notes=(str(error),))
+    return document
 
 
 async def _answer(session: Session, asked: _Work, resume: "_Resume") -> CiDocument:
