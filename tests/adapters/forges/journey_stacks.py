@@ -56,8 +56,7 @@ class StackPeople(Stacks):
     def close_stack(self) -> None:
         """A person closes the stacked pull request, or opens again what a person closed."""
         if pull := self.find_stack("open"):
-            pull["state"] = "closed"
-            self.truth.refused[pull["number"]] = self.list_fixes(pull)
+            self._refuse(pull)
         elif self.truth.refused and self.state.branches.get(STACK):
             number = self.random.choice(list(self.truth.refused))
             if self.state.judge_opening(STACK, "topic") != "exists":
@@ -65,17 +64,21 @@ class StackPeople(Stacks):
                 del self.truth.refused[number]
 
     def push_on_stack(self) -> None:
-        """A person pushes to punchlist's branch, or takes away what is there."""
-        self.hands += 1
-        if self.state.branches.get(STACK) and self.random.random() < 0.3:
+        """A person pushes to punchlist's branch, or deletes it, most often after having pushed there."""
+        tip, chance = self.state.branches.get(STACK, ""), self.random.random()
+        if tip and chance < (0.9 if tip in self.truth.strange else 0.3):
             del self.state.branches[STACK]
             if pull := self.find_stack("open"):  # as forges do
-                pull["state"] = "closed"
-                self.truth.refused[pull["number"]] = self.list_fixes(pull)
-        elif self.random.random() < 0.5:
+                self._refuse(pull)
+        elif tip or chance < 0.2:
+            self.hands += 1
             made = f"{self.hands:08x}{'e' * 32}"
             self.truth.strange.add(made)
             self.state.branches[STACK] = made
+
+    def _refuse(self, pull: dict[str, Any]) -> None:
+        pull["state"] = "closed"
+        self.truth.refused[pull["number"]] = self.list_fixes(pull)
 
     def forge_stack(self) -> None:
         """Someone else opens a pull request from punchlist's branch, or one that looks like punchlist's."""

@@ -120,7 +120,7 @@ class World:
         self.trail: list[str] = []
         self.broken: list[str] = []
         self.heads = self.renames = self.hands = 0
-        self.stacking = False
+        self.stacking = self.random.random() < 0.7
         """The setting pr.fixes."""
         self.asking = False
         """A person asks for a stacked pull request in the answer that is under way."""
@@ -314,6 +314,6 @@ class People(World):
         self.state.may_resolve = chance() < 0.8
         self.state.may_check = chance() < 0.8
         self.state.may_open = chance() < 0.8
-        self.stacking = chance() < 0.5
+        self.stacking = chance() < 0.7
         self.state.denied = self.random.choice([403, 404]) if chance() < 0.2 else 0
         self.rule = self.random.choice(list(ResolveRule))

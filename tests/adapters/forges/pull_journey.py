@@ -340,7 +340,8 @@ class Journey(People, StackPeople, Laws):
         )  # fmt: skip
 
     def _make_item(self, number: int, defect: Defect, findings: tuple[Finding, ...]) -> Item:
-        status = self.random.choice([Status.FIXED, Status.FILED, Status.DEFERRED, Status.BLOCKED])
+        others = [Status.FILED, Status.DEFERRED, Status.BLOCKED]
+        status = self.random.choice([*[Status.FIXED] * 3, *others])
         commit = f"{self.random.getrandbits(160):040x}" if status is Status.FIXED else ""
         attempts: tuple[Attempt, ...] = ()
         if known := self.dismissals.get(defect.fingerprint):
@@ -372,8 +373,8 @@ class Journey(People, StackPeople, Laws):
             self.push: 6, self.rebase: 4, self.drop_commits: 1, self.rename_file: 1, self.delete_file: 1, self.outdate: 2,
             self.open_thread: 6, self.order: 12, self.hide_order: 3, self.forge_mark: 2, self.resolve: 4, self.reopen: 4,
             self.delete: 3, self.edit: 3, self.change_rights: 2, self.answer: 10, self.answer_with_faults: 8,
-            self.answer_and_be_killed: 10, self.answer_with_lag: 2, self.answer_by_two: 3, self.merge_stack: 4, self.close_stack: 3,
-            self.push_on_stack: 2, self.forge_stack: 1,
+            self.answer_and_be_killed: 10, self.answer_with_lag: 2, self.answer_by_two: 3, self.merge_stack: 4, self.close_stack: 4,
+            self.push_on_stack: 4, self.forge_stack: 1,
         }  # fmt: skip
         do = self.random.choices(list(steps), list(steps.values()))[0]
         self.trail.append(f"{len(self.trail)} {do.__name__}")
