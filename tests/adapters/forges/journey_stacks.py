@@ -126,7 +126,7 @@ class StackLaws(Stacks):
         for defect, commit in self.truth.offered.get(tip, {}).items():
             if not commit:
                 self.broken.append(f"{tip} has a fix of {defect} that nothing proves")
-            if defect in self.truth.settled:
+            if defect in self.truth.settled & self.truth.raised[tip]:
                 self.broken.append(f"{tip} has a fix of {defect}, which was dismissed")
 
     def judge_stacks(self) -> None:

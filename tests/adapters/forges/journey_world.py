@@ -89,6 +89,8 @@ class Truth:
     """Commits that people put on punchlist's branch."""
     offered: dict[str, dict[int, str]] = field(default_factory=dict)
     """By tip that punchlist pushed to its branch: the commit with the fix of each defect, if that is proven, else ""."""
+    raised: dict[str, set[int]] = field(default_factory=dict)
+    """By such a tip: the defects that the analyzer reported, not people in a new thread alone."""
     refused: dict[int, set[str]] = field(default_factory=dict)
     """By stacked pull request that a person closed: the fixes in it."""
 

@@ -18,7 +18,13 @@ from msgspec.structs import replace
 
 from made import STARTED, made_run
 from punchlist.app.pulls.findings import gather_entries, list_ids
-from punchlist.app.pulls.history import PullHistory, find_gone, find_settled, follow_keys
+from punchlist.app.pulls.history import (
+    PullHistory,
+    find_ended,
+    find_gone,
+    find_settled,
+    follow_keys,
+)
 from punchlist.app.pulls.orders import (
     FoundDismissal,
     find_carried,
@@ -43,6 +49,7 @@ from punchlist.views.pulls.board import (
     is_proven,
     make_board,
     make_failed_check,
+    own_threads,
 )
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.diff_table import DiffTable
@@ -238,6 +245,8 @@ class Journey(People, StackPeople, Laws):
             self.defect_of(item).number: item.commit if is_proven(item) else ""
             for item in map(fixed.__getitem__, made)
         }
+        told = (fixed[n] for n in made if "" in {each.label for each in fixed[n].findings})
+        self.truth.raised[name] = {self.defect_of(item).number for item in told}
         return ChosenFixes(tip=name, items=made)
 
     async def _post(self, process: Process, picture: Picture) -> None:
@@ -364,7 +373,8 @@ class Journey(People, StackPeople, Laws):
         return Picture(
             pull=pull, run=show_dismissed(run, self.dismissals, landed=landed),
             table=DiffTable({path: (LineRange(1, 40),) for path in self.state.hunks}), conversation=said, landed=landed,
-            keys=keys[run.id], settled=await find_settled(past, Fixes(self.commits, self.squashed)), gone=find_gone(earlier, run), closed=self.closed,
+            keys=keys[run.id], settled=await find_settled(past, Fixes(self.commits, self.squashed)), gone=find_gone(earlier, run),
+            ended=await find_ended(past, run, [key for key, _ in own_threads(said)], Fixes(self.commits, self.squashed)), closed=self.closed,
             explain=select_orders(judged, OrderVerb.EXPLAIN), resolve=self.rule, limit=6,
         )  # fmt: skip
 

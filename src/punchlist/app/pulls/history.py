@@ -1,6 +1,6 @@
 """What earlier runs know of a pull request: its items, its orders, what is settled."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -174,15 +174,10 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     """
     found: dict[str, Settled] = {}
     for run in history.runs:
-        pushed, stack = history.applied.get(run.id, {}), history.stacks.get(run.id)
-        since = run.started.change.head
-        squashed = stack is not None and await finder.has_squashed(since, stack.stack)
+        fixes = await _FixesOfRun.find(history, run, finder)
         for item in run.items.values():
             labels = set(filter(None, map(find_origin, item.findings)))
-            stacked = stack.stacked.get(item.number, "") if stack else ""
-            commits = (pushed.get(item.number, ""), item.commit, stacked)
-            sure = stacked if squashed else ""
-            if labels and (settled := await _settle_item(item, finder, commits, sure)):
+            if labels and (settled := await fixes.settle(item)):
                 found |= dict.fromkeys(labels, settled)
     for order in history.orders.values():
         if order.thread and not order.refused and _verb(order) == OrderVerb.DISMISS:
@@ -191,19 +186,59 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     return found
 
 
-async def _settle_item(
-    item: Item, finder: FixFinder, commits: Sequence[str], sure: str
-) -> Settled | None:
-    """Return what ended an item. `commits`: those that may have its fix; `sure`: one that is in the
-    head for sure, or "".
+async def find_ended(
+    history: PullHistory, run: Run, keys: Collection[str], finder: FixFinder
+) -> dict[str, Settled]:
+    """Return by key, of these, the items that this run does not have, and whose proven fix the head
+    has. The newest of the earlier runs that has an item counts.
     """
-    if item.status is Status.DISMISSED:
-        said = [each for each in item.attempts if each.fact is Fact.DISMISSED]
-        return Settled(by=said[-1].by, why=said[-1].why) if said else None
-    for commit in filter(None, commits) if is_proven(item) else ():
-        if commit == sure or await finder.has_fix(commit):
-            return Settled(commit=commit, proofs=format_proofs(item))
-    return None
+    runs = [*history.runs, run]
+    known, names = follow_keys(runs), follow_names(runs)[run.id]
+    wanted = set(keys) - frozenset[str]().union(*names.values())
+    found: dict[str, Settled | None] = {}
+    for earlier in history.runs if wanted else ():
+        fixes = await _FixesOfRun.find(history, earlier, finder)
+        for item in earlier.items.values():
+            key = known[earlier.id][item.number]
+            if key in wanted:
+                found[key] = await fixes.settle(item)
+    return {key: settled for key, settled in found.items() if settled and settled.commit}
+
+
+class _FixesOfRun:
+    """The commits with the fixes of an earlier run: its own, and those that were pushed or stacked.
+    `squashed`: the head has all that were stacked, in one commit.
+    """
+
+    def __init__(
+        self, finder: FixFinder, pushed: Mapping[int, str], stacked: Mapping[int, str]
+    ) -> None:
+        self._finder = finder
+        self._pushed = pushed
+        self._stacked = stacked
+        self._squashed = False
+
+    @classmethod
+    async def find(cls, history: PullHistory, run: Run, finder: FixFinder) -> "_FixesOfRun":
+        stack = history.stacks.get(run.id)
+        made = cls(finder, history.applied.get(run.id, {}), stack.stacked if stack else {})
+        if stack is not None:
+            made._squashed = await finder.has_squashed(run.started.change.head, stack.stack)
+        return made
+
+    async def settle(self, item: Item) -> Settled | None:
+        """Return what ended an item: a person's word, or a proven fix that the head has."""
+        if item.status is Status.DISMISSED:
+            said = [each for each in item.attempts if each.fact is Fact.DISMISSED]
+            return Settled(by=said[-1].by, why=said[-1].why) if said else None
+        if not is_proven(item):
+            return None
+        stacked = self._stacked.get(item.number, "")
+        for commit in filter(None, (self._pushed.get(item.number), item.commit, stacked)):
+            sure = self._squashed and commit == stacked
+            if sure or await self._finder.has_fix(commit):
+                return Settled(commit=commit, proofs=format_proofs(item))
+        return None
 
 
 def find_gone(runs: Sequence[Run], run: Run) -> dict[str, str]:

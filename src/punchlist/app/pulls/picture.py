@@ -14,14 +14,20 @@ from punchlist.adapters.forges.pull_commits import (
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.drive.budget import NO_AGENTS
-from punchlist.app.pulls.history import PullHistory, find_gone, find_settled, follow_keys
+from punchlist.app.pulls.history import (
+    PullHistory,
+    find_ended,
+    find_gone,
+    find_settled,
+    follow_keys,
+)
 from punchlist.app.pulls.orders import JudgedOrder, select_orders, show_dismissed
 from punchlist.app.pulls.push import ChosenFixes
 from punchlist.app.session import Session
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
 from punchlist.settings import PullSettings
-from punchlist.views.pulls.board import Picture, Settled
+from punchlist.views.pulls.board import Picture, Settled, own_threads
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.diff_table import parse_table
 from punchlist.views.pulls.orders import OrderVerb
@@ -71,6 +77,9 @@ async def make_picture(
     earlier = [each for each in history.runs if each.id != run.id]
     landed = await is_landed(pull, run, workshop)
     known = load_dismissals(session.store, session.key)
+    past = replace(history, runs=tuple(earlier))
+    ours = [key for key, _ in own_threads(scene.conversation)]
+    finder = FixFinder(workshop, pull.base, pull.head)
     return Picture(
         pull=pull,
         run=_name_pushed(show_dismissed(run, known, landed=landed), pushed.items),
@@ -80,8 +89,9 @@ async def make_picture(
         applied=frozenset(pushed.items),
         suggestions={} if landed else await _make_suggestions(pull, run, workshop),
         keys=keys[run.id],
-        settled=await settle_threads(scene, replace(history, runs=tuple(earlier)), workshop),
+        settled=await settle_threads(scene, past, workshop),
         gone=find_gone(earlier, run),
+        ended=await find_ended(past, run, ours, finder),
         closed=history.closed,
         stack=stack,
         explain=select_orders(scene.judged, OrderVerb.EXPLAIN),

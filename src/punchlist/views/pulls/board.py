@@ -59,6 +59,8 @@ class Picture(Struct, frozen=True, kw_only=True):
     """By thread of others."""
     gone: Mapping[str, str] = {}
     """By key of a thread of ours: the analyzers that looked again and no longer report it."""
+    ended: Mapping[str, Settled] = {}
+    """By key of a thread of ours: the proven fix of an earlier run, which the head has."""
     unplaced: frozenset[str] = frozenset()
     """Keys whose comment the forge refused to take at their line."""
     closed: frozenset[str] = frozenset()
@@ -268,12 +270,17 @@ def _stays_open(picture: Picture, thread: Thread, *, ending: bool) -> bool:
 
 
 def _end_gone(picture: Picture, have: Mapping[str, Thread]) -> Iterator[BoardThread]:
-    """Yield the threads of items that their analyzers no longer report."""
+    """Yield the threads of items that are no longer there: their fix is in the head, or their
+    analyzers no longer report them.
+    """
     known = {picture.key_of(item) for item in picture.run.items.values()}
-    for key, who in sorted(picture.gone.items()):
+    for key in sorted({*picture.gone, *picture.ended}):
         if key in have and key not in known:
             was = text.without_mark(have[key].comments[0].body)
-            gone = text.render_gone(was, who, picture.pull.head)
+            if fix := picture.ended.get(key):
+                gone = text.render_ended(was, fix.commit, fix.proofs, picture.pull)
+            else:
+                gone = text.render_gone(was, picture.gone[key], picture.pull.head)
             body = _ask_to_resolve(picture, gone, done=True)
             yield BoardThread(
                 key=key, body=add_mark(body, MarkKind.ITEM, key), resolve=True, create=False

@@ -165,6 +165,11 @@ def render_gone(was: str, who: str, head: str) -> str:
     return f"{was}{_GONE} by {limit_line(who, 200)} at `{head[:10]}`."
 
 
+def render_ended(was: str, commit: str, proofs: str, pull: PullRequest) -> str:
+    """Return the comment of an item whose fix of an earlier run is in the pull request."""
+    return f"{was}{_GONE}. {render_fixed(commit, proofs, pull)}"
+
+
 def render_explanation(item: Item, run_id: str) -> str:
     """Return all that is known of an item."""
     return render_issue(item, run_id).body.rpartition("\n\n<!--")[0]
