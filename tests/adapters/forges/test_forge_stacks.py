@@ -83,6 +83,13 @@ def test_it_is_opened_once_edited_in_place_and_closed_with_the_reason(kind, forg
     assert show(forge()).pull.number == 9
 
 
+def test_our_own_one_is_described_as_ours(forge, state):
+    show(forge())
+    pull = asyncio.run(forge().change(8))
+    assert (pull.head_name, pull.base_name, pull.fork) == (BRANCH, "topic", False)
+    assert pull.author == asyncio.run(forge().read_viewer()) == "punchy"
+
+
 def test_one_that_a_person_closed_or_merged_is_known_as_such(forge, state):
     show(forge())
     state.pulls[0]["state"] = "closed"

@@ -45,6 +45,10 @@ class Forge(Protocol):
         """
         ...
 
+    async def read_viewer(self) -> str:
+        """Return the name of the token's user; that of an app without a suffix."""
+        ...
+
     async def change(self, number: int) -> PullRequest: ...
 
     async def heard(self, pull: PullRequest) -> Conversation:

@@ -38,6 +38,10 @@ class GiteaForge:
             ]
             return found[0].number if found else None
 
+    async def read_viewer(self) -> str:
+        async with self._open_api() as (api, _):
+            return await api.read_viewer()
+
     async def change(self, number: int) -> PullRequest:
         async with self._open_api() as (api, _):
             try:

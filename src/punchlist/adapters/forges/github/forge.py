@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from punchlist.adapters.forges.board_writer import BoardWriter
 from punchlist.adapters.forges.github.api import PullsApi
 from punchlist.adapters.forges.github.checks import CheckWriter
-from punchlist.adapters.forges.github.reader import ConversationReader
+from punchlist.adapters.forges.github.reader import ConversationReader, plain_login
 from punchlist.adapters.forges.github.stacks import GithubStacks
 from punchlist.adapters.forges.github.updates import GithubUpdates
 from punchlist.adapters.forges.stack_writer import StackWriter
@@ -33,6 +33,10 @@ class GithubForge:
         async with self._open_api() as (api, _):
             found = await api.find_pulls(branch)
             return found[0].number if found else None
+
+    async def read_viewer(self) -> str:
+        async with self._open_api() as (api, _):
+            return plain_login(await api.read_viewer())
 
     async def change(self, number: int) -> PullRequest:
         async with self._open_api() as (api, _):

@@ -37,6 +37,10 @@ class GitlabForge:
             found = await api.find_requests(branch)
             return found[0].iid if found else None
 
+    async def read_viewer(self) -> str:
+        async with self._open_api() as (api, _):
+            return (await api.project.read_user()).username
+
     async def change(self, number: int) -> PullRequest:
         async with self._open_api() as (api, _):
             name = f"{api.project.name} merge request {number}"
