@@ -174,7 +174,7 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     """
     found: dict[str, Settled] = {}
     for run in history.runs:
-        fixes = await _FixesOfRun.find(history, run, finder)
+        fixes = _FixesOfRun(history, run, finder)
         for item in run.items.values():
             labels = set(filter(None, map(find_origin, item.findings)))
             if labels and (settled := await fixes.settle(item)):
@@ -197,7 +197,7 @@ async def find_ended(
     wanted = set(keys) - frozenset[str]().union(*names.values())
     found: dict[str, Settled | None] = {}
     for earlier in history.runs if wanted else ():
-        fixes = await _FixesOfRun.find(history, earlier, finder)
+        fixes = _FixesOfRun(history, earlier, finder)
         for item in earlier.items.values():
             key = known[earlier.id][item.number]
             if key in wanted:
@@ -206,25 +206,14 @@ async def find_ended(
 
 
 class _FixesOfRun:
-    """The commits with the fixes of an earlier run: its own, and those that were pushed or stacked.
-    `squashed`: the head has all that were stacked, in one commit.
-    """
+    """The commits with the fixes of an earlier run: its own, and what was pushed or stacked."""
 
-    def __init__(
-        self, finder: FixFinder, pushed: Mapping[int, str], stacked: Mapping[int, str]
-    ) -> None:
+    def __init__(self, history: PullHistory, run: Run, finder: FixFinder) -> None:
+        self._run = run
         self._finder = finder
-        self._pushed = pushed
-        self._stacked = stacked
-        self._squashed = False
-
-    @classmethod
-    async def find(cls, history: PullHistory, run: Run, finder: FixFinder) -> "_FixesOfRun":
-        stack = history.stacks.get(run.id)
-        made = cls(finder, history.applied.get(run.id, {}), stack.stacked if stack else {})
-        if stack is not None:
-            made._squashed = await finder.has_squashed(run.started.change.head, stack.stack)
-        return made
+        self._pushed = history.applied.get(run.id, {})
+        self._stack = history.stacks.get(run.id)
+        self._squashed: bool | None = None
 
     async def settle(self, item: Item) -> Settled | None:
         """Return what ended an item: a person's word, or a proven fix that the head has."""
@@ -233,12 +222,19 @@ class _FixesOfRun:
             return Settled(by=said[-1].by, why=said[-1].why) if said else None
         if not is_proven(item):
             return None
-        stacked = self._stacked.get(item.number, "")
+        stacked = self._stack.stacked.get(item.number, "") if self._stack else ""
+        proofs = format_proofs(item)
         for commit in filter(None, (self._pushed.get(item.number), item.commit, stacked)):
-            sure = self._squashed and commit == stacked
-            if sure or await self._finder.has_fix(commit):
-                return Settled(commit=commit, proofs=format_proofs(item))
-        return None
+            if await self._finder.has_fix(commit):
+                return Settled(commit=commit, proofs=proofs)
+        return Settled(commit=stacked, proofs=proofs) if await self._has_all(stacked) else None
+
+    async def _has_all(self, stacked: str) -> bool:
+        """Return whether the head has a stacked commit because it has all of them in one."""
+        if self._squashed is None and self._stack is not None and stacked:
+            since = self._run.started.change.head
+            self._squashed = await self._finder.has_squashed(since, self._stack.stack)
+        return bool(stacked and self._squashed)
 
 
 def find_gone(runs: Sequence[Run], run: Run) -> dict[str, str]:

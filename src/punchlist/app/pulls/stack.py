@@ -13,7 +13,7 @@ from punchlist.model.item.item import Status
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.ports.forge.branch import FixBranch
-from punchlist.ports.forge.forge import Forge
+from punchlist.ports.forge.forge import Forge, ShownStack
 from punchlist.views.issue_text import inline_code
 from punchlist.views.pulls.board import make_skipped_check
 from punchlist.views.pulls.conversation import FixOffer, PullRequest
@@ -35,6 +35,8 @@ _FORK = (
     "the fixes are not in a pull request of their own: the branch is in a fork, to which punchlist"
     " cannot open one; its author can commit the suggestions"
 )
+_MOVED = "stale info"
+"""How git says that a branch is not where it was seen."""
 _RIGHT = "it needs the right to write (GitHub: contents: write, GitLab: Developer, Gitea: Write)"
 
 
@@ -133,13 +135,16 @@ class StackKeeper:
         if now == tip:
             return ""
         if now and not await self._branch.is_ours(now):
-            return (
-                f"the branch {self._name} is at {now[:10]}, a commit that punchlist did not make:"
-                " it is left as it is; merge it, or delete it"
-            )
+            return self._tell_strange(now)
         why = await self._branch.push(tip, now)
-        told = f"the fixes could not be pushed to {self._name}; {_RIGHT}"
-        return f"{told}: {why}" if why else ""
+        how = "it was moved meanwhile" if _MOVED in why else _RIGHT
+        return f"the fixes could not be pushed to {self._name}; {how}: {why}" if why else ""
+
+    def _tell_strange(self, tip: str) -> str:
+        return (
+            f"the branch {self._name} is at {tip[:10]}, a commit that punchlist did not make:"
+            " it is left as it is; merge it, or delete it"
+        )
 
     async def _show(
         self, board: StackBoard, tip: str, items: Mapping[int, str], notes: tuple[str, ...]
@@ -156,20 +161,21 @@ class StackKeeper:
     async def _end(
         self, stacks: Sequence[StackedPull], why: str, *, over: bool = False
     ) -> KeptStack:
-        """Close it; its branch goes with it, unless a person closed it and may open it again."""
+        """Close it; its branch goes with it, unless a person closed it and may open it again. With
+        a commit of a person both stay.
+        """
         newest = max(stacks, key=lambda each: each.number, default=None)
-        if newest is None or self._dry:
+        opened = any(each.open for each in stacks)
+        if newest is None or self._dry or (newest.refused and not opened and not over):
             return KeptStack()
-        updates: tuple[str, ...] = ()
-        if any(each.open for each in stacks):
+        shown, now = ShownStack(), await self._branch.read_tip()
+        if now and not await self._branch.is_ours(now):
+            return KeptStack(notes=(self._tell_strange(now),) if opened else ())
+        if opened:
             shown = await self._forge.show_stack(end_stack(self._pull, why))
-            if shown.notes:
-                return KeptStack(updates=shown.updates, notes=shown.notes)
-            updates = shown.updates
-        now = "" if newest.refused and not over else await self._branch.read_tip()
-        if now and await self._branch.is_ours(now) and not await self._branch.delete(now):
-            updates = (*updates, f"delete {self._name}")
-        return KeptStack(updates=updates)
+        deleted = now and not shown.notes and not await self._branch.delete(now)
+        more = (f"delete {self._name}",) if deleted else ()
+        return KeptStack(updates=(*shown.updates, *more), notes=shown.notes)
 
 
 def _list_commits(run: Run) -> dict[int, str]:
