@@ -35,8 +35,8 @@ QUERIES = {
     if name.isupper() and not name.startswith("_") and isinstance(value, str)
 }
 OPERATIONS = {
-    "/repos/{owner}/{repo}/pulls": ["get"],
-    "/repos/{owner}/{repo}/pulls/{pull_number}": ["get"],
+    "/repos/{owner}/{repo}/pulls": ["get", "post"],
+    "/repos/{owner}/{repo}/pulls/{pull_number}": ["get", "patch"],
     "/repos/{owner}/{repo}/pulls/{pull_number}/comments": ["post"],
     "/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies": ["post"],
     "/repos/{owner}/{repo}/pulls/comments/{comment_id}": ["patch", "delete"],
@@ -57,7 +57,7 @@ OPERATIONS = {
 READ = frozenset(
     """
     annotation_level annotations_count base blob_href body check_runs context description end_line external_id full_name
-    head html_url id level location login message most_recent_instance name number output path permission ref repo rule
+    head html_url id level location login merged_at message most_recent_instance name number output path permission ref repo rule
     security_severity_level severity sha start_line state status statuses text title tool user
     """.split()
 )

@@ -20,7 +20,7 @@ from punchlist.model.checks.protected import CONFIGURATION, Protected
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.selection import Selection
 from punchlist.model.item.batch import SUBJECT_FIELDS, CommitGrouping
-from punchlist.views.pulls.conversation import ResolveRule
+from punchlist.views.pulls.conversation import FixOffer, ResolveRule
 
 REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
@@ -119,6 +119,10 @@ class PullSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keba
     resolve: ResolveRule = ResolveRule.OWN
     """Whose threads are resolved once the fix is in the pull request and proven: punchlist's `own`,
     those of `bots` as well, or `all`. Threads of others always get a reply.
+    """
+    fixes: FixOffer = FixOffer.SUGGEST
+    """Where proven fixes are offered: `suggest` shows them in their threads; `stack` opens a pull
+    request from `punchlist/pr-NUMBER` to the branch as well, which needs a right to push.
     """
     comments: Annotated[int, Meta(ge=0, le=100)] = 20
     """How many open threads of its own it has at most; the rest is in the summary."""

@@ -1,18 +1,27 @@
 """What is said on a pull request holds for its items, whatever becomes of code, runs and threads."""
 
+import asyncio
+
 from msgspec.structs import replace
 from pull_model import make_item, make_thread
 
 from made import STARTED, made_run
 from punchlist.app.pulls.findings import read_thread
-from punchlist.app.pulls.history import PullHistory, find_gone, follow_keys, follow_names
+from punchlist.app.pulls.history import (
+    PullHistory,
+    find_ended,
+    find_gone,
+    find_settled,
+    follow_keys,
+    follow_names,
+)
 from punchlist.app.pulls.orders import find_carried, find_dismissed, find_ordered, show_dismissed
 from punchlist.app.pulls.push import FixChain, choose_chains
 from punchlist.model.finding.finding import Context, Spot
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger.earlier_runs import Dismissal
-from punchlist.model.ledger.events import Landed
+from punchlist.model.ledger.events import Landed, Shown
 from punchlist.model.ledger.run import LatestReview, Reviewing
 from punchlist.views.pulls.board import is_proven
 from punchlist.views.pulls.conversation import Comment, Conversation, Thread
@@ -162,3 +171,44 @@ def test_an_order_in_a_thread_is_about_its_items():
 
     assert ask("t1") == {1}
     assert ask("t7") == {2}
+
+
+class Commits:
+    """Knows which commits the head has, and which stacks were merged as one."""
+
+    def __init__(self, *commits, squashed=()):
+        self._commits, self._squashed = commits, squashed
+
+    async def has_fix(self, commit):
+        return commit in self._commits
+
+    async def has_squashed(self, since, tip):
+        return tip in self._squashed
+
+
+def test_a_fix_is_found_in_the_branch_however_its_stacked_pull_request_was_merged():
+    item = make_item(1, Status.FIXED, label="t9", commit="a" * 40)
+    shown = Shown(pull="", head="", updates=1, stack="c" * 40, stacked={1: "b" * 40})
+    history = PullHistory(runs=(make_run("r1", item),), stacks={"r1": shown})
+
+    def settle(finder):
+        return asyncio.run(find_settled(history, finder))
+
+    assert settle(Commits()) == {}
+    assert settle(Commits("a" * 40))["t9"].commit == "a" * 40
+    assert settle(Commits("b" * 40))["t9"].commit == "b" * 40
+    assert settle(Commits(squashed=["c" * 40]))["t9"].commit == "b" * 40
+
+
+def test_an_item_has_ended_if_the_newest_run_that_had_it_fixed_it():
+    fixed, left = make_item(1, Status.FIXED, commit="a" * 40), make_item(1)
+    key, other = fixed.fingerprint, make_run("r9", make_item(2))
+
+    def find(*runs, run=other):
+        history = PullHistory(runs=runs)
+        return asyncio.run(find_ended(history, run, [key], Commits("a" * 40)))
+
+    assert find(make_run("r1", fixed))[key].commit == "a" * 40
+    assert find(make_run("r1", fixed), make_run("r2", left)) == {}
+    assert find(make_run("r1", fixed), run=make_run("r9", left)) == {}
+    assert find(make_run("r1", make_item(1, Status.DISMISSED))) == {}

@@ -158,6 +158,20 @@ def test_an_order_a_rejection_and_a_resolved_thread_ask_for_a_look(forge, event,
     assert notice == PullNotice(forge=forge, repository="acme/shop", number=7)
 
 
+@pytest.mark.parametrize(
+    ("forge", "event", "payload"),
+    [
+        ("github", "pull_request", pull("closed")),
+        ("gitea", "pull_request", pull("closed")),
+        ("gitlab", "Merge Request Hook", merge("merge")),
+        ("gitlab", "Merge Request Hook", merge("close")),
+    ],
+)
+def test_the_end_of_a_pull_request_asks_for_a_look_and_for_no_run(forge, event, payload):
+    _, notice = read(forge, payload, event)
+    assert (notice.number, notice.head, notice.again) == (7, "", False)
+
+
 def test_a_merge_queue_that_asks_for_a_check_gets_the_verdict_of_the_pull_request():
     _, notice = read("github", group(), "merge_group")
     assert (notice.number, notice.group, notice.head) == (7, HEAD, "")
@@ -172,7 +186,6 @@ def test_a_check_that_a_person_wants_once_more_asks_for_another_run(kind):
 @pytest.mark.parametrize(
     ("forge", "event", "payload", "why"),
     [
-        ("github", "pull_request", pull("closed"), "'closed' asks for nothing"),
         ("github", "pull_request", pull("labeled"), "'labeled' asks for nothing"),
         ("github", "ping", {"zen": "x"}, "the webhook is set up"),
         ("github", "merge_group", group("destroyed"), "'destroyed' asks for nothing"),

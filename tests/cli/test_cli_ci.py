@@ -182,3 +182,24 @@ def test_the_merge_request_of_a_member_is_answered_on_gitlab(repo, tmp_path, mak
         assert (tmp_path / "out" / "gl-sast-report.json").exists()
         assert "::" not in said.stderr, "commands are for Actions"
         assert standin.state.problems == []
+
+
+def test_jobs_keep_the_pull_request_with_fixes_and_do_not_review_it(shop, ci, tmp_path):
+    stacked = ("--set=pr.fixes=stack", "--report-only", "--no-checks")
+    said = ci("pull_request", pull(shop), *stacked, GITHUB_TOKEN=TOKEN)
+    assert said.returncode == 0, said.stderr
+    [made] = shop.state.pulls
+    assert (made["head"], made["base"]) == ("punchlist/pr-7", "topic")
+    own = pull(shop)
+    own["pull_request"] |= {
+        "number": 8,
+        "head": own["pull_request"]["head"] | {"ref": made["head"]},
+    }
+    said = ci("pull_request", own, *stacked, GITHUB_TOKEN=TOKEN)
+    assert said.returncode == 0, said.stderr
+    assert "it holds punchlist's own fixes for #7" in said.stderr
+    assert shop.state.concluded()[-1] == (shop.read_branch(made["head"]), "neutral")
+    shop.state.state = "closed"
+    said = ci("pull_request", pull(shop) | {"action": "closed"}, *stacked, GITHUB_TOKEN=TOKEN)
+    assert said.returncode == 0, said.stderr
+    assert (made["state"], shop.read_branch(made["head"])) == ("closed", "")

@@ -72,11 +72,21 @@ class Shop:
         self.remote = folder / f"{kind.repository}.git"
         repo.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.remote))
         repo.git("remote", "add", "origin", str(self.remote))
-        standin.fresh(permissions={"ann": "write", "guest": "read"})
+        standin.fresh(
+            permissions={"ann": "write", "guest": "read"},
+            read_branch=self.read_branch,
+            has_commits=lambda base, tip: bool(self.bare("rev-list", f"{base}..{tip}")),
+        )
 
     @property
     def state(self) -> ForgeState:
         return self.standin.state
+
+    def bare(self, *arguments: str) -> str:
+        return self.repo.git("--git-dir", str(self.remote), *arguments)
+
+    def read_branch(self, name: str) -> str:
+        return self.bare("for-each-ref", "--format=%(objectname)", f"refs/heads/{name}")
 
     def begin(self, base, change) -> None:
         self.repo.commit(base)

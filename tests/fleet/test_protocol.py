@@ -9,7 +9,7 @@ from punchlist.adapters.postgres.workflows import PROTOCOL
 from punchlist.model.ledger.events import AnyEvent
 from punchlist.settings import LoadedSettings
 
-SHAPES = {4: "a8c9e325c2919b33"}
+SHAPES = {4: "e62b10438bf643f3"}
 """By protocol: what a worker must be able to read."""
 
 

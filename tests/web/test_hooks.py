@@ -274,3 +274,39 @@ def test_a_pull_request_that_waits_for_its_turn_is_answered_when_there_is_room(s
             shop.push()
         assert send(client, pushed(shop), "d-9").json()["queued"]
         wait_comment(shop, shop.state.head[:10])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS, indirect=True)
+def test_a_server_keeps_the_pull_request_with_fixes_and_does_not_review_it(site, shop):
+    """Notices about punchlist's own pull request end with a neutral check, and none leads to a further one."""
+    start(
+        site, shop, **{"pr.fixes": "stack", "workflow": "verified", "track.forge": shop.kind.name}
+    )
+    site.register(shop.repo.root)
+    state, forge = shop.state, shop.kind.name
+    event = "Merge Request Hook" if forge == "gitlab" else "pull_request"
+
+    def tell(action, number, delivery):
+        payload = pushed(shop, action, number)
+        if forge == "gitlab":
+            words = {"opened": "open", "closed": "merge"}
+            asked = {"iid": number, "action": words[action], "last_commit": {"id": state.head}}
+            payload = {
+                "object_attributes": asked,
+                "project": {"path_with_namespace": shop.kind.repository},
+            }
+        with site.client(role="") as client:
+            assert send(client, payload, delivery, event, forge=forge).json()["queued"]
+
+    tell("opened", 7, "d-1")
+    wait_for(state.concluded, site.log.read_text)
+    assert [(each["head"], each["state"]) for each in state.pulls] == [("punchlist/pr-7", "open")]
+    tell("opened", 8, "d-2")
+    tip = shop.read_branch("punchlist/pr-7")
+    wait_for(lambda: (tip, "neutral") in state.concluded(), site.log.read_text)
+    state.state = "closed"
+    tell("closed", 7, "d-3")
+    wait_for(lambda: not shop.read_branch("punchlist/pr-7"), site.log.read_text)
+    assert [each["state"] for each in state.pulls] == ["closed"]
+    assert "is not answered" not in site.log.read_text()

@@ -15,17 +15,12 @@ from punchlist.views.escaping import one_line
 
 
 async def answer_pull(
-    session: Session,
-    answer: PullAnswer,
-    request: Request,
-    output: options.OutputMode,
-    *,
-    push: bool = False,
+    session: Session, answer: PullAnswer, request: Request, output: options.OutputMode
 ) -> tuple[Run, PullResult]:
     """Return the run and what was done; a failure concludes the check on the pull request."""
     try:
         run = await drive_pull(session, answer, request, output)
-        return run, await answer.show(run, push=push)
+        return run, await answer.show(run)
     except WriteRefused:
         raise
     except Exception as error:
@@ -60,6 +55,7 @@ def render_result(result: PullResult) -> list[str]:
     lines = [f"{result.pull} at {result.head[:10]}, run {result.run}: {done}"]
     lines += [f"  {one_line(each)}" for each in result.updates]
     lines += [f"pushed {result.pushed[:10]}"] if result.pushed else []
+    lines += [f"fixes in {result.stack}"] if result.stack else []
     for order in result.orders:
         what = f"not obeyed: {order.refused}" if order.refused else "obeyed"
         lines.append(one_line(f"{order.by}: {order.order}: {what}"))

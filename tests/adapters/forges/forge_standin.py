@@ -161,7 +161,9 @@ class ForgeServer:
             self._check_token(key)
             answer = self.perform(key, parts, query, body)
         except Refused as refused:
-            return refused.status, {}, {"message": refused.message}
+            errors = [{"message": each} for each in refused.details]
+            told = {"message": refused.message} | ({"errors": errors} if errors else {})
+            return refused.status, {}, told
         if changes:
             state.writes.append(key)
         self._check(f"{key} answered", spec["answer"], answer)

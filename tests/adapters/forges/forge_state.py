@@ -7,10 +7,11 @@ from typing import Any
 
 
 class Refused(Exception):
-    def __init__(self, status: int, message: Any) -> None:
+    def __init__(self, status: int, message: Any, *details: str) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.details = details
 
 
 @dataclass
@@ -58,6 +59,18 @@ class ForgeState:
     pipelines: list[dict[str, Any]] = field(default_factory=list)
     busy: int = 0
     """How many commit statuses are refused because another request changes the same."""
+    pulls: list[dict[str, Any]] = field(default_factory=list)
+    """Pull requests besides number 7."""
+    state: str = "open"
+    """Of number 7."""
+    branches: dict[str, str] = field(default_factory=dict)
+    """By name of a branch besides `topic` and `main`: its tip."""
+    read_branch: Callable[[str], str] | None = None
+    """Returns the tip of a branch, or "", where there is a real repository."""
+    has_commits: Callable[[str, str], bool] = lambda base, tip: base != tip
+    """Whether a branch has commits that another lacks."""
+    may_open: bool = True
+    """The token may open pull requests."""
     project: str = ""
     """The repository of the last request, where a forge has several."""
     app: Any = None
@@ -122,6 +135,55 @@ class ForgeState:
             thread["comments"] = [each for each in thread["comments"] if each is not gone]
         self.threads[:] = [thread for thread in self.threads if thread["comments"]]
         self.comments[:] = [each for each in self.comments if each is not gone]
+
+    def find_branch(self, name: str) -> str:
+        if self.read_branch is not None:
+            return self.read_branch(name)
+        return {"topic": self.head, "main": self.base, **self.branches}.get(name, "")
+
+    def judge_opening(self, head: str, base: str) -> str:
+        """Return why a pull request cannot be opened: `denied`, `head`, `base`, `exists`, `empty`, or ""."""
+        if not self.may_open:
+            return "denied"
+        missing = [
+            name
+            for name, branch in (("base", base), ("head", head))
+            if not self.find_branch(branch)
+        ]
+        if missing:
+            return missing[0]
+        ours = (each for each in self.pulls if each["state"] == "open")
+        if any((each["head"], each["base"]) == (head, base) for each in ours):
+            return "exists"
+        return "" if self.has_commits(self.find_branch(base), self.find_branch(head)) else "empty"
+
+    def open_pull(
+        self, head: str, base: str, title: str, body: str, author: str = ""
+    ) -> dict[str, Any]:
+        made = {"number": 8 + len(self.pulls), "head": head, "base": base, "title": title, "body": body, "state": "open",
+                "author": author or self.viewer, "born": self.reads, "comments": []}  # fmt: skip
+        self.pulls.append(made)
+        return made
+
+    def find_pull(self, number: str) -> dict[str, Any]:
+        found = next((each for each in self.pulls if str(each["number"]) == number), None)
+        if found is None:
+            raise Refused(404, "Not Found")
+        return found
+
+    def edit_pull(self, pull: dict[str, Any], **changes: str | None) -> None:
+        """Edit one; one of another author is not ours to edit."""
+        if pull["author"] != self.viewer:
+            self.problems.append(f"{pull['number']} is a pull request of {pull['author']}")
+        if changes.get("state") and pull["state"] == "merged":
+            self.problems.append(f"{pull['number']} is merged, and was closed")
+        pull.update({key: value for key, value in changes.items() if value is not None})
+
+    def say_below(self, number: str, body: str) -> dict[str, Any]:
+        """Comment below a pull request."""
+        said = self.add_comment(body, self.viewer)
+        (self.comments if number == "7" else self.find_pull(number)["comments"]).append(said)
+        return said
 
     def visible(self, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [

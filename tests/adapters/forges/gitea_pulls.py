@@ -53,18 +53,56 @@ class Actions:
         return _user(self._state.viewer)
 
     def get_pulls(self, parts: Any, query: dict[str, str], body: Any) -> Any:
-        return [self._pull()] if query["state"] == "open" else []
+        """All of them, the newest first; `poster` is known since 1.24."""
+        state = self._state
+        state.reads += "page" not in query
+        found = [self._pull(), *map(self._other, state.visible(state.pulls))]
+        shown = [each for each in reversed(found) if query["state"] in ("all", each["state"])]
+        poster = query.get("poster", "") if state.number >= (1, 24) else ""
+        return [each for each in shown if poster in ("", each["user"]["login"])]
 
     def get_pulls_x(self, parts: Any, query: Any, body: Any) -> Any:
-        if parts[0] != "7":
-            raise Refused(404, "The target couldn't be found.")
-        return self._pull()
+        return self._pull() if parts[0] == "7" else self._other(self._state.find_pull(parts[0]))
+
+    def post_pulls(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        """An empty one is opened, unlike elsewhere."""
+        head, base = body["head"], body["base"]
+        match self._state.judge_opening(head, base):
+            case "denied":
+                raise Refused(403, "user should have a permission to write to the target branch")
+            case "exists":
+                raise Refused(
+                    409,
+                    f"pull request already exists for these targets [head_branch: {head}, base_branch: {base}]",
+                )
+            case "head" | "base":
+                raise Refused(404, "The target couldn't be found.")
+        return self._other(self._state.open_pull(head, base, body["title"], body["body"]))
+
+    def patch_pulls_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        found = self._state.find_pull(parts[0])
+        if "base" in body and not self._state.find_branch(body["base"]):
+            raise Refused(404, "new base does not exist")
+        self._state.edit_pull(found, **body)
+        return self._other(found)
+
+    def _other(self, pull: dict[str, Any]) -> dict[str, Any]:
+        """A branch that is deleted has only its label."""
+        number, here = pull["number"], {"full_name": "acme/shop"}
+        branches = {
+            side: {"label": name, "sha": self._state.find_branch(name) or "0" * 40, "repo": here,
+                   "ref": name if self._state.find_branch(name) else f"refs/pull/{number}/head"}
+            for side, name in (("head", pull["head"]), ("base", pull["base"]))
+        }  # fmt: skip
+        return {"number": number, "html_url": f"{WEB}/pulls/{number}", "state": "open" if pull["state"] == "open" else "closed",
+                "merged": pull["state"] == "merged", "title": pull["title"], "body": pull["body"],
+                "user": _user(pull["author"]), **branches}  # fmt: skip
 
     def _pull(self) -> dict[str, Any]:
         state = self._state
         theirs = "someone/shop" if state.fork else "acme/shop"
         return {
-            "number": 7, "html_url": f"{WEB}/pulls/7", "state": "open", "title": "A change", "user": _user("ann"),
+            "number": 7, "html_url": f"{WEB}/pulls/7", "state": state.state, "title": "A change", "user": _user("ann"),
             "head": {"label": "topic", "sha": state.head, "ref": "topic", "repo": {"full_name": theirs}},
             "base": {"label": "main", "sha": state.base, "ref": "main", "repo": {"full_name": "acme/shop"}},
         }  # fmt: skip
@@ -151,8 +189,7 @@ class Actions:
         ]  # fmt: skip
 
     def post_issues_x_comments(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
-        self._state.comments.append(self._state.add_comment(body["body"], self._state.viewer))
-        return self._shown(self._state.comments[-1])
+        return self._shown(self._state.say_below(parts[0], body["body"]))
 
     def patch_issues_comments_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
         comment = self._find(parts[0])

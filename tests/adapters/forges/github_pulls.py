@@ -124,20 +124,60 @@ class Actions:
         )
 
     def get_pulls(self, parts: Any, query: dict[str, str], body: Any) -> Any:
-        owner = "someone" if self._state.fork else "acme"
-        return [self._pull()] if query["head"] == f"{owner}:topic" else []
+        state = self._state
+        state.reads += 1
+        owner, _, branch = query["head"].partition(":")
+        theirs = "someone" if state.fork else "acme"
+        seven = [self._pull()] if (owner, branch) == (theirs, "topic") else []
+        ours = [
+            each for each in state.visible(state.pulls) if ("acme", each["head"]) == (owner, branch)
+        ]
+        wanted = [*seven, *(self._other(each) for each in ours)]
+        return [each for each in reversed(wanted) if query["state"] in ("all", each["state"])]
 
     def get_pulls_x(self, parts: Any, query: Any, body: Any) -> Any:
-        if parts[0] != "7":
-            raise Refused(404, "Not Found")
-        return self._pull()
+        return self._pull() if parts[0] == "7" else self._other(self._state.find_pull(parts[0]))
+
+    def post_pulls(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        head, base, failed = body["head"], body["base"], "Validation Failed"
+        match self._state.judge_opening(head, base):
+            case "denied":
+                raise Refused(403, "Resource not accessible by integration")
+            case "exists":
+                raise Refused(422, failed, f"A pull request already exists for acme:{head}.")
+            case "empty":
+                raise Refused(422, failed, f"No commits between {base} and {head}")
+            case "head" | "base" as field:
+                raise Refused(422, failed, f"PullRequest: {field} is invalid")
+        return self._other(self._state.open_pull(head, base, body["title"], body["body"]))
+
+    def patch_pulls_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        found = self._state.find_pull(parts[0])
+        if "base" in body and not self._state.find_branch(body["base"]):
+            raise Refused(422, "Validation Failed", "PullRequest: base is invalid")
+        self._state.edit_pull(found, **body)
+        return self._other(found)
+
+    def _other(self, pull: dict[str, Any]) -> dict[str, Any]:
+        merged, names = pull["state"] == "merged", {"head": pull["head"], "base": pull["base"]}
+        branches = {
+            side: {
+                **self._pull()["base"],
+                "ref": name,
+                "sha": self._state.find_branch(name) or "0" * 40,
+            }
+            for side, name in names.items()
+        }
+        return {**self._pull(), **branches, "number": pull["number"], "html_url": f"{WEB}/pull/{pull['number']}",
+                "state": "open" if pull["state"] == "open" else "closed", "title": pull["title"], "body": pull["body"],
+                "user": _user(pull["author"]), "merged_at": "2026-01-01T00:00:00Z" if merged else None}  # fmt: skip
 
     def _pull(self) -> dict[str, Any]:
         state = self._state
         theirs = "someone/shop" if state.fork else "acme/shop"
         return {
-            "number": 7, "html_url": f"{WEB}/pull/7", "state": "open", "title": "A change", "user": _user("ann"), "id": 70,
-            "body": None,
+            "number": 7, "html_url": f"{WEB}/pull/7", "state": state.state, "title": "A change", "user": _user("ann"), "id": 70,
+            "body": None, "merged_at": None,
             "head": {"sha": state.head, "ref": "topic", "repo": {"full_name": theirs, "id": 1, "name": "shop", "html_url": WEB,
                      "description": None}, "user": _user("ann")},
             "base": {"sha": state.base, "ref": "main", "repo": {"full_name": "acme/shop", "id": 2, "name": "shop",
@@ -170,8 +210,7 @@ class Actions:
         raise Refused(404, "Not Found")
 
     def post_issues_x_comments(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
-        self._state.comments.append(self._state.add_comment(body["body"], self._state.viewer))
-        return self._shown(self._state.comments[-1])
+        return self._shown(self._state.say_below(parts[0], body["body"]))
 
     def patch_pulls_comments_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
         comment = self._find(parts[0])

@@ -133,19 +133,62 @@ class Actions:
         raise Refused(404, "404 Not found")
 
     def get_merge_requests(self, parts: Any, query: dict[str, str], body: Any) -> Any:
-        return [self._request()] if query["source_branch"] == "topic" else []
+        state = self._state
+        state.reads += "cursor" not in query
+        found = [self._request(), *map(self._other, state.visible(state.pulls))]
+        return [
+            each
+            for each in reversed(found)
+            if each["source_branch"] == query["source_branch"]
+            and query["state"] in ("all", each["state"])
+        ]
 
     def get_merge_requests_x(self, parts: Any, query: Any, body: Any) -> Any:
-        if parts[0] != "7":
-            raise Refused(404, "404 Not found")
         state = self._state
         refs = {"base_sha": state.base, "start_sha": state.base, "head_sha": state.head}
+        if parts[0] != "7":
+            return self._other(state.find_pull(parts[0])) | {"diff_refs": refs}
         return self._request() | {"diff_refs": refs, "allow_collaboration": state.may_push}
+
+    def post_merge_requests(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        """One without commits is opened, unlike on GitHub."""
+        state, head, base = self._state, body["source_branch"], body["target_branch"]
+        match state.judge_opening(head, base):
+            case "denied":
+                raise Refused(403, "403 Forbidden")
+            case "exists":
+                raise Refused(
+                    409, ["Another open merge request already exists for this source branch: !8"]
+                )
+            case "head" | "base" as field:
+                name = {"head": "source", "base": "target"}[field]
+                raise Refused(400, {f"{name}_branch": ["does not exist"]})
+        text = obey(body["description"], state.problems)
+        return self._other(state.open_pull(head, base, body["title"], text)) | {"diff_refs": None}
+
+    def put_merge_requests_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
+        state, found = self._state, self._state.find_pull(parts[0])
+        text = obey(body["description"], state.problems) if "description" in body else None
+        closed = "closed" if body.get("state_event") == "close" else None
+        state.edit_pull(
+            found, title=body.get("title"), body=text, base=body.get("target_branch"), state=closed
+        )
+        return self._other(found) | {"diff_refs": None}
+
+    def _other(self, pull: dict[str, Any]) -> dict[str, Any]:
+        number, words = pull["number"], {"open": "opened", "closed": "closed", "merged": "merged"}
+        return {
+            "id": number * 10, "iid": number, "web_url": f"{WEB}/-/merge_requests/{number}", "state": words[pull["state"]],
+            "title": pull["title"], "description": pull["body"], "source_branch": pull["head"], "target_branch": pull["base"],
+            "source_project_id": NUMBER, "target_project_id": NUMBER, "author": make_user(pull["author"]),
+            "sha": self._state.find_branch(pull["head"]) or None,
+        }  # fmt: skip
 
     def _request(self) -> dict[str, Any]:
         state = self._state
         return {
-            "id": 70, "iid": 7, "web_url": state.page, "state": "opened", "title": "A change", "source_branch": "topic",
+            "id": 70, "iid": 7, "web_url": state.page, "state": {"open": "opened"}.get(state.state, state.state),
+            "title": "A change", "description": None, "source_branch": "topic",
             "target_branch": "main", "source_project_id": FORK if state.fork else NUMBER, "target_project_id": NUMBER,
             "author": make_user("ann"), "sha": state.head,
         }  # fmt: skip
@@ -270,9 +313,7 @@ class Actions:
         return found
 
     def post_merge_requests_x_notes(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
-        state = self._state
-        state.comments.append(state.add_comment(obey(body["body"], state.problems), state.viewer))
-        return self._note(state.comments[-1])
+        return self._note(self._state.say_below(parts[0], obey(body["body"], self._state.problems)))
 
     def put_merge_requests_x_notes_x(self, parts: Any, query: Any, body: dict[str, Any]) -> Any:
         note = self._find_note(parts[1])

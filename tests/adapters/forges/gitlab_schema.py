@@ -62,7 +62,7 @@ DISCUSSION = record({"id": TEXT, "individual_note": TRUTH, "notes": listed(NOTE)
 LISTED_REQUEST = record(
     {"id": NUMBER, "iid": NUMBER, "web_url": TEXT, "state": {"enum": ["opened", "closed", "locked", "merged"]}, "title": TEXT,
      "source_branch": TEXT, "target_branch": TEXT, "source_project_id": maybe(NUMBER), "target_project_id": NUMBER,
-     "author": USER, "sha": maybe(SHA)},
+     "author": USER, "sha": maybe(SHA), "description": maybe(TEXT)},
     {"allow_collaboration": TRUTH},
 )  # fmt: skip
 REQUEST = {
@@ -113,7 +113,19 @@ REST = {
         answer=record(USER["properties"] | {"access_level": {"enum": [5, 10, 15, 20, 30, 40, 50]}})
     ),
     "GET /projects/{id}/merge_requests": operation(f"source_branch state {PAGED}", answer=listed(LISTED_REQUEST)),
+    "POST /projects/{id}/merge_requests": operation(
+        body=record(
+            {"source_branch": TEXT, "target_branch": TEXT, "title": _TITLE},
+            {"description": TEXT, "remove_source_branch": TRUTH, "allow_collaboration": TRUTH},
+        ),
+        status=201, answer=REQUEST,
+    ),
     f"GET {_REQUEST}": operation(answer=REQUEST),
+    f"PUT {_REQUEST}": operation(
+        body=record({}, {"title": _TITLE, "description": TEXT, "target_branch": TEXT, "remove_source_branch": TRUTH,
+                         "state_event": {"enum": ["close", "reopen"]}}),
+        answer=REQUEST,
+    ),
     f"GET {_REQUEST}/pipelines": operation(PAGED, answer=listed(PIPELINE)),
     f"GET {_REQUEST}/versions": operation(PAGED, answer=listed(VERSION)),
     f"GET {_REQUEST}/discussions": operation(PAGED, answer=listed(DISCUSSION)),

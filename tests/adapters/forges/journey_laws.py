@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from journey_world import Defect, World
+from journey_stacks import StackLaws
+from journey_world import Defect
 
 from punchlist.app.pulls.history import follow_keys
 from punchlist.app.pulls.orders import show_dismissed
@@ -13,7 +14,7 @@ from punchlist.views.pulls.conversation import Conversation
 from punchlist.views.pulls.marks import MarkKind, read_mark
 
 
-class Laws(World):
+class Laws(StackLaws):
     """What is said twice is a breach at once, with one exception (`doubled`): no forge has a key that makes a request count once.
     So two processes that read the same list and then post, and one that is killed before a lagging list shows what it has posted,
     cannot know of each other. The next answer that meets no trouble has to leave one of each.
@@ -62,6 +63,7 @@ class Laws(World):
     def judge_change(self) -> None:
         """Judge what a request has changed, at the moment the forge does it."""
         closed, keys = self.seen
+        self.judge_stacks()
         self.look()
         threads = {each["id"]: each for each in self.state.threads}
         for name in self.seen[0] - closed:
@@ -133,6 +135,7 @@ class Laws(World):
                 about = f"item {item.number} about {self.defect_of(item).number}"
                 self.broken.append(f"{about} is {item.status}, and was dismissed")
         self._check_orders()
+        self.check_stack(run, keys, landed=landed)
 
     def _check_orders(self) -> None:
         """Every order is recorded, also one that is not obeyed; what only looks like one is none."""

@@ -8,15 +8,27 @@ from forge_kinds import Clock, ForgeKind
 from forge_standin import ForgeServer
 
 from punchlist.model.ledger.earlier_runs import Dismissal
+from punchlist.model.ledger.events import Shown
 from punchlist.model.ledger.run import Run
 from punchlist.views.pulls.conversation import ResolveRule
 from punchlist.views.pulls.marks import MarkKind, add_mark, read_mark
+from punchlist.views.pulls.stack import name_branch
 
 PATHS = ("a.py", "b.py", "far.py")
 """The diff has hunks of the first two: nothing can be said at a line of the third."""
 WRITERS = ("ann", "bob")
 PEOPLE = (*WRITERS, "guest")
-VERBS = ("dismiss as designed", "dismiss", "apply", "explain", "again", "fix it so", "dance")
+STACK = name_branch(7)
+VERBS = (
+    "dismiss as designed",
+    "dismiss",
+    "apply",
+    "stack",
+    "explain",
+    "again",
+    "fix it so",
+    "dance",
+)
 HIDDEN = (
     "> {}\n\nReally?",
     "Type:\n```\n{}\n```",
@@ -73,6 +85,14 @@ class Truth:
     """By comment with an order: who gave it."""
     no_orders: set[str] = field(default_factory=set)
     """Comments in which an order is quoted, hidden or code."""
+    strange: set[str] = field(default_factory=set)
+    """Commits that people put on punchlist's branch."""
+    offered: dict[str, dict[int, str]] = field(default_factory=dict)
+    """By tip that punchlist pushed to its branch: the commit with the fix of each defect, if that is proven, else ""."""
+    raised: dict[str, set[int]] = field(default_factory=dict)
+    """By such a tip: the defects that the analyzer reported, not people in a new thread alone."""
+    refused: dict[int, set[str]] = field(default_factory=dict)
+    """By stacked pull request that a person closed: the fixes in it."""
 
 
 class World:
@@ -101,7 +121,15 @@ class World:
         self.truth = Truth()
         self.trail: list[str] = []
         self.broken: list[str] = []
-        self.heads = self.renames = 0
+        self.heads = self.renames = self.hands = 0
+        self.stacking = self.random.random() < 0.7
+        """The setting pr.fixes."""
+        self.asking = False
+        """A person asks for a stacked pull request in the answer that is under way."""
+        self.squashed: set[str] = set()
+        """Tips of punchlist's branch that were merged as one commit."""
+        self.stacks: dict[str, Shown] = {}
+        """By run: what was recorded of its stacked pull request."""
         self.renamed: dict[str, str] = {}
         """By path of a file of the base: the one that it has there, if it is another."""
 
@@ -148,6 +176,7 @@ class People(World):
             if self.truth.fixed_by.get(each.number, set()) & self.commits:
                 each.present = not each.gone
         self.commits.clear()
+        self.squashed.clear()
         self.move_head()
 
     def rename_file(self) -> None:
@@ -286,5 +315,7 @@ class People(World):
         rights["bob"] = self.random.choice(["admin", "write", "read"])
         self.state.may_resolve = chance() < 0.8
         self.state.may_check = chance() < 0.8
+        self.state.may_open = chance() < 0.8
+        self.stacking = chance() < 0.7
         self.state.denied = self.random.choice([403, 404]) if chance() < 0.2 else 0
         self.rule = self.random.choice(list(ResolveRule))

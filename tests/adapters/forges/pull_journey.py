@@ -5,18 +5,26 @@ It works on boards, the adapter of a forge and its stand-in; runs are made up, a
 
 import asyncio
 from collections.abc import Iterator
+from hashlib import sha1
 from typing import Any
 
 from forge_kinds import ForgeKind
 from forge_standin import ForgeServer
 from forge_state import LOST, Fault
 from journey_laws import Laws
+from journey_stacks import Branch, StackPeople
 from journey_world import Defect, People
 from msgspec.structs import replace
 
 from made import STARTED, made_run
 from punchlist.app.pulls.findings import gather_entries, list_ids
-from punchlist.app.pulls.history import PullHistory, find_gone, find_settled, follow_keys
+from punchlist.app.pulls.history import (
+    PullHistory,
+    find_ended,
+    find_gone,
+    find_settled,
+    follow_keys,
+)
 from punchlist.app.pulls.orders import (
     FoundDismissal,
     find_carried,
@@ -25,11 +33,14 @@ from punchlist.app.pulls.orders import (
     select_orders,
     show_dismissed,
 )
+from punchlist.app.pulls.push import ChosenFixes
+from punchlist.app.pulls.stack import KeptStack, StackKeeper, StackWish
 from punchlist.errors import ToolError
 from punchlist.model.finding.finding import Context, Finding, Spot
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Attempt, Fact, Item, Status
 from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.model.ledger.events import Shown
 from punchlist.model.ledger.run import Landing, LatestReview, Reviewing, Run
 from punchlist.model.patch.change import LineRange
 from punchlist.views.pulls.board import (
@@ -38,6 +49,7 @@ from punchlist.views.pulls.board import (
     is_proven,
     make_board,
     make_failed_check,
+    own_threads,
 )
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.diff_table import DiffTable
@@ -51,11 +63,15 @@ BUSY = Fault(200, message="API rate limit exceeded")
 class Fixes:
     """Knows which commits the head has, whatever a rebase calls them."""
 
-    def __init__(self, commits: set[str]) -> None:
+    def __init__(self, commits: set[str], squashed: set[str]) -> None:
         self._commits = commits
+        self._squashed = squashed
 
     async def has_fix(self, commit: str) -> bool:
         return commit in self._commits
+
+    async def has_squashed(self, since: str, tip: str) -> bool:
+        return tip in self._squashed
 
 
 class Process:
@@ -66,7 +82,7 @@ class Process:
         self.pull = pull
 
 
-class Journey(People, Laws):
+class Journey(People, StackPeople, Laws):
     def __init__(self, kind: ForgeKind, server: ForgeServer, seed: int) -> None:
         super().__init__(kind, server, seed)
         self.state.watch = self.judge_change
@@ -80,7 +96,8 @@ class Journey(People, Laws):
         self.doubled = False
         self.check_stable()
         before = list(self.state.writes)
-        if not any(each.order.verb in ("again", "fix") for each in self._list_obeyed()):
+        anew = {"again", "fix"} if self.may_stack() else {"again", "fix", "stack"}
+        if not any(each.order.verb in anew for each in self._list_obeyed()):
             assert self._work() == ["done"]
             if self.state.writes != before:
                 self.broken.append(f"a second answer wrote {self.state.writes[len(before) :]}")
@@ -113,6 +130,7 @@ class Journey(People, Laws):
     def _work(self, processes: int = 1) -> list[str]:
         self.clock.now += 600
         self.look()
+        self.asking = False
         self.state.processes = processes
         try:
             ended = asyncio.run(self._be_processes(processes))
@@ -183,7 +201,7 @@ class Journey(People, Laws):
             self._dismiss(find_dismissed(said, history, words, landed=landed))
         fresh = {each.order.id: each.event for each in judged}
         past = replace(history, orders={**history.orders, **fresh})
-        settled = await find_settled(past, Fixes(self.commits))
+        settled = await find_settled(past, Fixes(self.commits, self.squashed))
         again = bool(select_orders(judged, OrderVerb.AGAIN, OrderVerb.FIX))
         run = self._find_run(said, settled, again=again)
         history = self._history()
@@ -192,8 +210,44 @@ class Journey(People, Laws):
         run = self.runs[-1]
         if select_orders(judged, OrderVerb.APPLY) and not self._is_landed(run):
             process.pull = self._push_fixes(run, process.pull)
+        kept = await self._keep_stack(process, run, judged)
         picture = await self._picture(run, process.pull, said, judged)
-        await self._post(process, picture)
+        await self._post(process, replace(picture, stack=kept.link, notes=kept.notes))
+        if kept.tip:
+            shown = Shown(pull="", head="", updates=1, stack=kept.tip, stacked=dict(kept.items))
+            self.stacks[run.id] = shown
+
+    async def _keep_stack(self, process: Process, run: Run, judged: Any) -> KeptStack:
+        asked = bool(select_orders(judged, OrderVerb.STACK))
+        always = self.stacking or self._history().wants_stack
+        if not (asked or always or self.stacks):
+            return KeptStack()
+        self.asking = asked or (self.asking and self.state.processes > 1)
+        landed = self._is_landed(run)
+        shown = show_dismissed(run, self.dismissals, landed=landed)
+
+        async def choose(items: frozenset[int]) -> ChosenFixes:
+            return self._choose_fixes(shown, items)
+
+        keeper = StackKeeper(process.forge, Branch(self), process.pull)
+        held = replace(shown, items={}) if landed else shown
+        wish = StackWish(always=always, asked=asked)
+        return await keeper.keep(held, follow_keys(self.runs)[run.id], choose, wish)
+
+    def _choose_fixes(self, run: Run, items: frozenset[int]) -> ChosenFixes:
+        """Make the commits of some items, or take the run's branch if these are all."""
+        fixed = {item.number: item for item in run.find_items(Status.FIXED)}
+        made = {number: fixed[number].commit for number in sorted(items)}
+        original = next(each for each in self.runs if each.id == run.id)
+        whole = items == {item.number for item in original.find_items(Status.FIXED)}
+        name = run.landing.published if whole else sha1(repr(made).encode()).hexdigest()
+        self.truth.offered[name] = {
+            self.defect_of(item).number: item.commit if is_proven(item) else ""
+            for item in map(fixed.__getitem__, made)
+        }
+        told = (fixed[n] for n in made if "" in {each.label for each in fixed[n].findings})
+        self.truth.raised[name] = {self.defect_of(item).number for item in told}
+        return ChosenFixes(tip=name, items=made)
 
     async def _post(self, process: Process, picture: Picture) -> None:
         forge, pull, board = process.forge, process.pull, make_board(picture)
@@ -209,7 +263,9 @@ class Journey(People, Laws):
             self.closed = find_closed(board, picture.conversation, updates)
 
     def _history(self) -> PullHistory:
-        return PullHistory(runs=tuple(self.runs), orders=dict(self.orders))
+        return PullHistory(
+            runs=tuple(self.runs), orders=dict(self.orders), stacks=dict(self.stacks)
+        )
 
     def _dismiss(self, found: Iterator[FoundDismissal]) -> None:
         for _, item, said in list(found):
@@ -282,7 +338,7 @@ class Journey(People, Laws):
         review = LatestReview("ruff", self.state.head, failed="it crashed" if broken else "")
         return made_run(
             name, items=items, ended="leftovers", started=replace(STARTED, change=change, reviewers=("ruff",)),
-            reviewing=Reviewing(reviews={"ruff": review}), landing=Landing(published=f"tip of {name}"),
+            reviewing=Reviewing(reviews={"ruff": review}), landing=Landing(published=sha1(name.encode()).hexdigest()),
         )  # fmt: skip
 
     def _finding(self, defect: Defect, source: str, label: str) -> Finding:
@@ -293,7 +349,8 @@ class Journey(People, Laws):
         )  # fmt: skip
 
     def _make_item(self, number: int, defect: Defect, findings: tuple[Finding, ...]) -> Item:
-        status = self.random.choice([Status.FIXED, Status.FILED, Status.DEFERRED, Status.BLOCKED])
+        others = [Status.FILED, Status.DEFERRED, Status.BLOCKED]
+        status = self.random.choice([*[Status.FIXED] * 3, *others])
         commit = f"{self.random.getrandbits(160):040x}" if status is Status.FIXED else ""
         attempts: tuple[Attempt, ...] = ()
         if known := self.dismissals.get(defect.fingerprint):
@@ -316,7 +373,8 @@ class Journey(People, Laws):
         return Picture(
             pull=pull, run=show_dismissed(run, self.dismissals, landed=landed),
             table=DiffTable({path: (LineRange(1, 40),) for path in self.state.hunks}), conversation=said, landed=landed,
-            keys=keys[run.id], settled=await find_settled(past, Fixes(self.commits)), gone=find_gone(earlier, run), closed=self.closed,
+            keys=keys[run.id], settled=await find_settled(past, Fixes(self.commits, self.squashed)), gone=find_gone(earlier, run),
+            ended=await find_ended(past, run, [key for key, _ in own_threads(said)], Fixes(self.commits, self.squashed)), closed=self.closed,
             explain=select_orders(judged, OrderVerb.EXPLAIN), resolve=self.rule, limit=6,
         )  # fmt: skip
 
@@ -325,7 +383,8 @@ class Journey(People, Laws):
             self.push: 6, self.rebase: 4, self.drop_commits: 1, self.rename_file: 1, self.delete_file: 1, self.outdate: 2,
             self.open_thread: 6, self.order: 12, self.hide_order: 3, self.forge_mark: 2, self.resolve: 4, self.reopen: 4,
             self.delete: 3, self.edit: 3, self.change_rights: 2, self.answer: 10, self.answer_with_faults: 8,
-            self.answer_and_be_killed: 10, self.answer_with_lag: 2, self.answer_by_two: 3,
+            self.answer_and_be_killed: 10, self.answer_with_lag: 2, self.answer_by_two: 3, self.merge_stack: 4, self.close_stack: 4,
+            self.push_on_stack: 4, self.forge_stack: 1,
         }  # fmt: skip
         do = self.random.choices(list(steps), list(steps.values()))[0]
         self.trail.append(f"{len(self.trail)} {do.__name__}")

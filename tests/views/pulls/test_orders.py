@@ -46,7 +46,7 @@ def test_an_order_is_a_line_that_begins_with_it(body, verb, words):
             "/punchlist merge",
             "ann",
             False,
-            "there is no such order; there are fix, apply, dismiss, explain, again",
+            "there is no such order; there are fix, apply, stack, dismiss, explain, again",
         ),
         ("/punchlist dismiss", "ann", False, "a dismissal needs a reason: /punchlist dismiss WHY"),
         ("/punchlist dismiss because", "ann", False, "say it in the thread of an item"),

@@ -10,9 +10,9 @@ from punchlist.model.patch.parse_diff import parse_diff, parse_hunks
 from punchlist.views.pulls.conversation import PullRequest
 from punchlist.views.pulls.suggestion import FixedFile
 
-_REMOTE = "origin"
+REMOTE = "origin"
 _ONLY = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--quiet")
-_NETWORK = (
+NETWORK = (
     "SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",
     "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
 )  # fmt: skip
@@ -45,17 +45,23 @@ async def fetch_commits(
     missing = [name for name in commits if not await has_commit(git, name)]
     if not missing:
         return
-    env = {**named_environment(_NETWORK), **(login or {})}
-    ran = await git.run("fetch", *_ONLY, _REMOTE, *refs, env=env)
+    env = {**named_environment(NETWORK), **(login or {})}
+    ran = await git.run("fetch", *_ONLY, REMOTE, *refs, env=env)
     still = [name for name in missing if not await has_commit(git, name)]
     if not ran.ok or still:
         why = error_text(ran) if not ran.ok else f"the remote has no commit {still[0][:12]}"
-        hint = f"git fetch {_REMOTE}, then try again"
+        hint = f"git fetch {REMOTE}, then try again"
         raise RepositoryError(f"{what}: its commits cannot be fetched: {why}", hint=hint)
 
 
 async def has_commit(git: Git, name: str) -> bool:
     return (await git.run("cat-file", "-e", f"{name}^{{commit}}")).ok
+
+
+async def has_same_tree(git: Git, one: str, two: str) -> bool:
+    """Return whether two commits have the same files."""
+    first, second = [await git.find_line("rev-parse", f"{each}^{{tree}}") for each in (one, two)]
+    return bool(first) and first == second
 
 
 async def read_pull_diff(workshop: Workshop, base: str, head: str) -> str:
@@ -70,16 +76,16 @@ async def push_fixes(git: Git, pull: PullRequest, tip: str, login: Mapping[str, 
     """Push the fixes to the pull request's branch, never with force; return why it failed, or "".
     `login`: variables for git (see Forge).
     """
-    remote = _REMOTE
+    remote = REMOTE
     if pull.push_to:
         # The fork is beside the repository: no address that a forge names is pushed to.
-        ran = await git.run("remote", "get-url", "--push", _REMOTE)
+        ran = await git.run("remote", "get-url", "--push", REMOTE)
         ours = decode_text(ran.stdout).strip().removesuffix("/").removesuffix(".git")
         if not ours.endswith(pull.repository):
-            return f"the remote {_REMOTE} is not {pull.repository}, so the fork cannot be found"
+            return f"the remote {REMOTE} is not {pull.repository}, so the fork cannot be found"
         remote = f"{ours.removesuffix(pull.repository)}{pull.push_to}.git"
     refspec = f"{tip}:refs/heads/{pull.head_name}"
-    env = {**named_environment(_NETWORK), **login}
+    env = {**named_environment(NETWORK), **login}
     ran = await git.run("push", "--quiet", "--no-verify", remote, refspec, env=env)
     return "" if ran.ok else error_text(ran)
 
@@ -101,13 +107,23 @@ class FixFinder:
             return False
         if await git.is_ancestor(commit, head):
             return True
-        if self._patches is None:
-            self._patches = await self._hash_patches("{}..{}".format(*self._span))
-        return not self._patches.isdisjoint(await self._hash_patches(f"{commit}^..{commit}"))
+        return await self._has_patch(await self._hash_patches("log", f"{commit}^..{commit}"))
 
-    async def _hash_patches(self, span: str) -> frozenset[str]:
+    async def has_squashed(self, since: str, tip: str) -> bool:
+        """Return whether the head has all changes since a commit in one: a squash merge."""
         git = self._workshop.git
-        printed = await git.run("log", "-p", "--no-merges", "--full-index", *_TEXT, span, "--")
+        known = [bool(each) and await has_commit(git, each) for each in (since, tip)]
+        return all(known) and await self._has_patch(await self._hash_patches("diff", since, tip))
+
+    async def _has_patch(self, patches: frozenset[str]) -> bool:
+        if self._patches is None:
+            self._patches = await self._hash_patches("log", "{}..{}".format(*self._span))
+        return not self._patches.isdisjoint(patches)
+
+    async def _hash_patches(self, command: str, *span: str) -> frozenset[str]:
+        git = self._workshop.git
+        flags = ("-p", "--full-index", *_TEXT, *(["--no-merges"] if command == "log" else []))
+        printed = await git.run(command, *flags, *span, "--")
         if not printed.ok:
             return frozenset()
         hashed = await git.run("patch-id", "--stable", stdin=printed.stdout)

@@ -105,6 +105,7 @@ class TokenRenewal(Struct, frozen=True):
 class _ApiError(Struct, frozen=True):
     message: Any = ""
     error: Any = ""
+    errors: Any = ()
 
 
 class RestClient:
@@ -202,6 +203,9 @@ class RestClient:
             return ""
         said = error.message or error.error  # a text, or texts by field
         words = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+        listed = error.errors if isinstance(error.errors, list) else []
+        more = (each.get("message") for each in listed if isinstance(each, dict))
+        words = ": ".join([words, *(each for each in more if isinstance(each, str))])
         return " ".join(safe_text(words.replace(self._token, "***")).split())[:_WORDS_LIMIT]
 
     async def _follow_redirects(self, call: ApiCall) -> httpx.Response:

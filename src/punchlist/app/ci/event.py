@@ -140,7 +140,7 @@ def _read_pull(event: CiEvent, path: str, env: Mapping[str, str]) -> CiEvent:
     found = read_payload(path, event.name, PullPayload)
     pull, where = found.pull_request, f"{path}: pull_request"
     if found.action == "closed":
-        return replace(event, why="the pull request is closed")
+        return replace(event, number=pull.number, why="the pull request is closed")
     theirs = pull.head.repo.full_name if pull.head.repo else ""
     fork = theirs.casefold() != event.repository.casefold()
     owner = pull.head.repo.owner.login if pull.head.repo and pull.head.repo.owner else ""

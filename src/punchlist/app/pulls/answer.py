@@ -1,46 +1,30 @@
 """Answer a pull request: decide which run it needs, and make it show what came of it."""
 
 import time
-from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.forges.pull_commits import (
-    FixFinder,
-    fetch_pull,
-    push_fixes,
-    read_fixes,
-    read_pull_diff,
-)
+from punchlist.adapters.forges.pull_commits import fetch_pull, has_same_tree
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.after.dismissals import load_dismissals
-from punchlist.app.drive.budget import NO_AGENTS
 from punchlist.app.pulls.connect import find_number, open_forge, parse_pull_name
 from punchlist.app.pulls.findings import gather_entries, list_ids, write_findings
-from punchlist.app.pulls.history import (
-    PullHistory,
-    find_gone,
-    find_settled,
-    follow_keys,
-    load_history,
-)
+from punchlist.app.pulls.history import PullHistory, load_history
+from punchlist.app.pulls.land import NO_FIXES, AskedFixes, FixStacks, push_asked
 from punchlist.app.pulls.orders import (
     JudgedOrder,
     dismiss_found,
     find_carried,
     find_dismissed,
-    find_ordered,
     judge_orders,
     record_orders,
     select_orders,
-    show_dismissed,
 )
-from punchlist.app.pulls.push import ChosenFixes, choose_fixes
+from punchlist.app.pulls.picture import PullScene, is_landed, make_picture, settle_threads
+from punchlist.app.pulls.stack import KeptStack, check_pull
 from punchlist.app.session import Session
 from punchlist.app.start.request import Request
-from punchlist.errors import UsageError
-from punchlist.model.item.item import Status
 from punchlist.model.ledger.events import Ordered, Shown
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
@@ -49,7 +33,6 @@ from punchlist.settings import PullSettings
 from punchlist.views.pulls.board import (
     CheckResult,
     Picture,
-    Settled,
     find_closed,
     find_origin,
     make_board,
@@ -57,12 +40,9 @@ from punchlist.views.pulls.board import (
 )
 from punchlist.views.pulls.board_text import fit_body
 from punchlist.views.pulls.conversation import Conversation, PullRequest
-from punchlist.views.pulls.diff_table import parse_table
 from punchlist.views.pulls.difference import plan_updates
 from punchlist.views.pulls.orders import Order, OrderVerb
-from punchlist.views.pulls.suggestion import Suggestion, make_suggestion
 
-_FORK = "the fixes were not pushed: the branch is in a fork, whose author can apply the suggestions"
 MOVED = "the pull request has moved on to another commit; nothing was posted"
 
 
@@ -82,6 +62,8 @@ class PullResult(Struct, frozen=True, kw_only=True):
     run: str
     updates: tuple[str, ...] = ()
     pushed: str = ""
+    stack: str = ""
+    """The address of the pull request with the fixes, if it is open."""
     orders: tuple[Ordered, ...] = ()
     notes: tuple[str, ...] = ()
     board: tuple[str, ...] = ()
@@ -97,21 +79,20 @@ class PullAnswer:
         forge: Forge,
         pull: PullRequest,
         conversation: Conversation,
-        *,
-        dry: bool,
+        asked: AskedFixes,
     ) -> None:
         self._session = session
         self._forge = forge
         self.pull = pull
         self._conversation = conversation
-        self._dry = dry
+        self._asked = asked
         self._shown: CheckResult | None = None
         self._settings: PullSettings = session.settings().settings.pr
         history = load_history(session, pull.url)
         self._judged = judge_orders(conversation, history.orders)
 
     @classmethod
-    async def open(cls, session: Session, name: str, *, dry: bool = False) -> "PullAnswer":
+    async def open(cls, session: Session, name: str, asked: AskedFixes = NO_FIXES) -> "PullAnswer":
         """Read the pull request and fetch its commits. From now on the session is about its head,
         not about what is checked out.
         """
@@ -120,11 +101,10 @@ class PullAnswer:
         forge = await open_forge(session.settings().settings, checkout.user_git, named)
         number = named.number or await find_number(session, forge)
         pull = await forge.change(number)
-        if not pull.open:
-            raise UsageError(f"{pull.url} is closed", hint="reopen it, or name another one")
+        await check_pull(session, forge, pull, dry=asked.dry)
         await fetch_pull(checkout.user_git, pull, await forge.make_git_login())
         session.checkout = checkout.move_head(pull.head)
-        return cls(session, forge, pull, await forge.heard(pull), dry=dry)
+        return cls(session, forge, pull, await forge.heard(pull), asked)
 
     async def plan(self, request: Request) -> PullPlan:
         """Obey what people said, and decide which run is needed: the same one as before as long as
@@ -133,10 +113,11 @@ class PullAnswer:
         session, pull = self._session, self.pull
         history = load_history(session, pull.url)
         workshop = await session.workshop()
-        if history.last is not None and not self._dry:
+        if history.last is not None and not self._asked.dry:
             await self._dismiss(history, workshop)
             history = load_history(session, pull.url)
-        entries = gather_entries(self._conversation, await self._find_settled(history, workshop))
+        settled = await settle_threads(self._scene, history, workshop)
+        entries = gather_entries(self._conversation, settled)
         last = history.last
         # A process that is killed after the run has not recorded the order that it obeyed.
         obeyed = {comment for run in history.runs for comment in run.started.orders}
@@ -163,26 +144,35 @@ class PullAnswer:
             )
         )
 
-    async def show(self, run: Run, *, push: bool = False) -> PullResult:
-        """Push the fixes if that is asked for, and make the pull request show the run."""
+    async def show(self, run: Run) -> PullResult:
+        """Push the fixes, or open a pull request with them, if that is asked for, and make the pull
+        request show the run.
+        """
         if not run.ended:
             why = "the run has not ended; punchlist resume goes on"
             await self._conclude(why)
             return self._result(run, notes=(why,))
-        if not self._dry and (await self._forge.change(self.pull.number)).head != self.pull.head:
+        now = self.pull if self._asked.dry else await self._forge.change(self.pull.number)
+        if now.head != self.pull.head:
             await self._conclude(MOVED)
             return self._result(run, notes=(MOVED,))
         history = load_history(self._session, self.pull.url)
-        if not self._dry:
+        if not self._asked.dry:
             known = load_dismissals(self._session.store, self._session.key)
             dismiss_found(self._session, find_carried(run, history, known))
             history = load_history(self._session, self.pull.url)
             await self._dismiss(history, await self._session.workshop(fresh=False))
             history = load_history(self._session, self.pull.url)
         run = self._session.load(run.id)
-        pushed = await self._push(run, history, wanted=push)
-        picture = await self._picture(run, history, pushed)
-        return await self._post(picture, pushed.tip)
+        pushed = await push_asked(self._scene, self._forge, run, history, self._asked)
+        if pushed.tip:
+            self.pull = replace(self.pull, head=pushed.tip)
+        stacks = FixStacks(self._scene, self._forge, self._asked)
+        kept = await stacks.keep(run, history, pushed)
+        picture = await make_picture(self._scene, run, history, pushed, kept.link)
+        picture = replace(picture, notes=(*picture.notes, *kept.notes))
+        result = await self._post(picture, kept)
+        return replace(result, pushed=pushed.tip, stack=kept.link.url if kept.link else "")
 
     def last_run(self) -> Run:
         """Return the newest run about the pull request."""
@@ -202,106 +192,52 @@ class PullAnswer:
             check = replace(self._shown, head=commit, summary=fit_body(told), annotations=())
             await self._forge.conclude(replace(self.pull, head=commit), check)
 
+    @property
+    def _scene(self) -> PullScene:
+        return PullScene(
+            session=self._session,
+            pull=self.pull,
+            conversation=self._conversation,
+            judged=self._judged,
+            settings=self._settings,
+        )
+
     async def _conclude(self, why: str, commit: str = "") -> None:
-        if not self._dry:
+        if not self._asked.dry:
             head = commit or self.pull.head
             failed = make_failed_check(head, why)
             await self._forge.conclude(replace(self.pull, head=head), failed)
 
     async def _dismiss(self, history: PullHistory, workshop: Workshop) -> None:
-        landed = history.last is not None and await self._is_landed(history.last, workshop)
+        last = history.last
+        landed = last is not None and await is_landed(self.pull, last, workshop)
         orders = self._select(OrderVerb.DISMISS)
         found = find_dismissed(self._conversation, history, orders, landed=landed)
         dismiss_found(self._session, found)
-
-    async def _is_landed(self, run: Run, workshop: Workshop) -> bool:
-        tip = run.landing.published
-        return bool(tip) and await workshop.git.is_ancestor(tip, self.pull.head)
 
     def _select(self, *verbs: OrderVerb) -> tuple[Order, ...]:
         return select_orders(self._judged, *verbs)
 
     async def _is_current(self, run: Run, workshop: Workshop) -> bool:
-        """Return whether the run is about the present commits, or its fixes are the head."""
-        pull, change = self.pull, run.started.change
-        shared = await workshop.git.find_line("merge-base", pull.base, pull.head)
+        """Return whether the run is about the present commits, or its fixes are the head: they, or
+        a merge that leads to the very same code.
+        """
+        pull, change, git = self.pull, run.started.change, workshop.git
+        shared = await git.find_line("merge-base", pull.base, pull.head)
         landed = run.landing.published
-        return shared == change.base and pull.head in (change.head, landed)
+        if shared != change.base:
+            return False
+        same = pull.head in (change.head, landed)
+        return same or (bool(landed) and await has_same_tree(git, landed, pull.head))
 
-    async def _find_settled(self, history: PullHistory, workshop: Workshop) -> dict[str, Settled]:
-        finder = FixFinder(workshop, self.pull.base, self.pull.head)
-        fresh = {each.order.id: each.event for each in self._judged}
-        return await find_settled(replace(history, orders={**history.orders, **fresh}), finder)
-
-    async def _push(self, run: Run, history: PullHistory, *, wanted: bool) -> ChosenFixes:
-        """Push proven fixes if a person asks for them; return what was pushed, and what to say."""
-        orders = self._select(OrderVerb.APPLY)
-        tip, workshop = run.landing.published, await self._session.workshop(fresh=False)
-        if not (wanted or orders) or not tip or await self._is_landed(run, workshop):
-            return ChosenFixes()
-        if self.pull.fork and not self.pull.push_to:
-            return ChosenFixes(notes=(_FORK,))
-        every = wanted or any(not order.thread for order in orders)
-        asked = None if every else find_ordered(self._conversation, history, orders)
-        known = load_dismissals(self._session.store, self._session.key)
-        name = f"refs/punchlist/pull/{self.pull.number}/fixes"
-        shown = show_dismissed(run, known, landed=False)
-        chosen = await choose_fixes(shown, workshop, asked, name)
-        if self._dry or not chosen.tip:
-            would = f"{chosen.tip[:10]} would be pushed to {self.pull.head_name}"
-            return ChosenFixes(notes=(*chosen.notes, *([would] if chosen.tip else [])))
-        git = self._session.required_checkout.user_git
-        login = await self._forge.make_git_login()
-        if why := await push_fixes(git, self.pull, chosen.tip, login):
-            return ChosenFixes(notes=(*chosen.notes, f"the fixes could not be pushed: {why}"))
-        self.pull = replace(self.pull, head=chosen.tip)
-        return chosen
-
-    async def _picture(self, run: Run, history: PullHistory, pushed: ChosenFixes) -> Picture:
-        workshop, pull = await self._session.workshop(fresh=False), self.pull
-        keys = follow_keys(history.runs)
-        earlier = [each for each in history.runs if each.id != run.id]
-        landed = await self._is_landed(run, workshop)
-        known = load_dismissals(self._session.store, self._session.key)
-        settled = await self._find_settled(replace(history, runs=tuple(earlier)), workshop)
-        return Picture(
-            pull=pull,
-            run=_name_pushed(show_dismissed(run, known, landed=landed), pushed.items),
-            table=parse_table(await read_pull_diff(workshop, pull.base, pull.head)),
-            conversation=self._conversation,
-            landed=landed,
-            applied=frozenset(pushed.items),
-            suggestions={} if landed else await self._make_suggestions(run, workshop),
-            keys=keys[run.id],
-            settled=settled,
-            gone=find_gone(earlier, run),
-            closed=history.closed,
-            explain=select_orders(self._judged, OrderVerb.EXPLAIN),
-            resolve=self._settings.resolve,
-            # Lines of the head are other ones now: the next run begins new threads.
-            limit=0 if pushed.items else self._settings.comments,
-            notes=(*pushed.notes, *_list_limits(run)),
-        )
-
-    async def _make_suggestions(self, run: Run, workshop: Workshop) -> dict[int, Suggestion]:
-        fixed = run.find_items(Status.FIXED)
-        files = await read_fixes(workshop, (item.made_in for item in fixed), self.pull.head)
-        made = {commit: make_suggestion(file) for commit, file in files.items()}
-        takes = self.pull.markup.takes_suggestion
-        return {
-            item.number: found
-            for item in fixed
-            if (found := made.get(item.made_in)) is not None and takes(found.text)
-        }
-
-    async def _post(self, picture: Picture, pushed: str) -> PullResult:
+    async def _post(self, picture: Picture, kept: KeptStack) -> PullResult:
         board = make_board(picture)
-        if self._dry:
+        if self._asked.dry:
             updates = plan_updates(board, self._conversation)
             replies = (each.body for each in board.replies)
             texts = (board.summary, *(each.body for each in board.threads), *replies)
             shown = ShownBoard(updates=tuple(each.about for each in updates), notes=picture.notes)
-            return replace(self._result(picture.run, shown=shown), board=texts)
+            return replace(self._result(picture.run, shown=shown), board=(*texts, *kept.texts))
         shown = await self._forge.show(picture.pull, board)
         self._shown = board.check
         if shown.unplaced or any(each.startswith("thread ") for each in shown.updates):
@@ -312,11 +248,13 @@ class PullAnswer:
             shown = replace(shown, updates=(*shown.updates, *more.updates))
             picture = replace(picture, conversation=heard)
         closed = find_closed(board, picture.conversation, shown.updates)
-        self._record(picture, shown, closed)
-        notes = (*picture.notes, *shown.notes)
-        return replace(self._result(picture.run, shown=shown, notes=notes), pushed=pushed)
+        shown = replace(shown, updates=(*kept.updates, *shown.updates))
+        self._record(picture, shown, closed, kept)
+        return self._result(picture.run, shown=shown, notes=(*picture.notes, *shown.notes))
 
-    def _record(self, picture: Picture, shown: ShownBoard, closed: frozenset[str]) -> None:
+    def _record(
+        self, picture: Picture, shown: ShownBoard, closed: frozenset[str], kept: KeptStack
+    ) -> None:
         """Write orders and updates to the ledger. That comes last: what was posted and not
         recorded is found on the pull request again.
         """
@@ -330,6 +268,8 @@ class PullAnswer:
                 notes=shown.notes,
                 closed=tuple(sorted(closed)),
                 applied={n: run.items[n].commit for n in sorted(picture.applied)},
+                stack=kept.tip,
+                stacked=dict(kept.items),
             )
             with session.state.leases.acquire(run.id):
                 key = f"shown {session.load(run.id).seq}"
@@ -347,15 +287,3 @@ class PullAnswer:
             orders=tuple(each.event for each in judged),
             notes=notes or (shown.notes if shown else ()),
         )
-
-
-def _list_limits(run: Run) -> list[str]:
-    """Return which budgets kept agents from being asked."""
-    notes = [each for each in run.started.change.notes if each.startswith(NO_AGENTS)]
-    return [*notes, *([f"Stopped: {run.halted}"] if run.halted else [])]
-
-
-def _name_pushed(run: Run, commits: Mapping[int, str]) -> Run:
-    """Return the run with the commits that were pushed in place of those on its branch."""
-    named = {n: replace(run.items[n], commit=commit) for n, commit in commits.items()}
-    return replace(run, items={**run.items, **named})

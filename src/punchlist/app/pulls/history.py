@@ -1,6 +1,6 @@
 """What earlier runs know of a pull request: its items, its orders, what is settled."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,9 +29,18 @@ class PullHistory(Struct, frozen=True, kw_only=True):
     applied: Mapping[str, Mapping[int, str]] = {}
     """By run and item: the commit with its fix, if that was pushed without the others."""
 
+    stacks: Mapping[str, Shown] = {}
+    """By run whose fixes were in a stacked pull request: what was shown last."""
+
     @property
     def last(self) -> Run | None:
         return self.runs[-1] if self.runs else None
+
+    @property
+    def wants_stack(self) -> bool:
+        """Whether a person has asked for a stacked pull request here."""
+        orders = (each for each in self.orders.values() if not each.refused)
+        return any(_verb(each) == OrderVerb.STACK for each in orders)
 
 
 def load_history(session: Session, url: str) -> PullHistory:
@@ -57,6 +66,7 @@ def load_history(session: Session, url: str) -> PullHistory:
         orders=orders,
         closed=frozenset(shown[-1][1].closed) if shown else frozenset(),
         applied={run: event.applied for run, event in shown if event.applied},
+        stacks={run: event for run, event in shown if event.stack},
     )
 
 
@@ -164,11 +174,10 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     """
     found: dict[str, Settled] = {}
     for run in history.runs:
-        pushed = history.applied.get(run.id, {})
-        for known in run.items.values():
-            item = replace(known, commit=pushed.get(known.number, known.commit))
+        fixes = _FixesOfRun(history, run, finder)
+        for item in run.items.values():
             labels = set(filter(None, map(find_origin, item.findings)))
-            if labels and (settled := await _settle_item(item, finder)):
+            if labels and (settled := await fixes.settle(item)):
                 found |= dict.fromkeys(labels, settled)
     for order in history.orders.values():
         if order.thread and not order.refused and _verb(order) == OrderVerb.DISMISS:
@@ -177,13 +186,55 @@ async def find_settled(history: PullHistory, finder: FixFinder) -> dict[str, Set
     return found
 
 
-async def _settle_item(item: Item, finder: FixFinder) -> Settled | None:
-    if item.status is Status.DISMISSED:
-        said = [each for each in item.attempts if each.fact is Fact.DISMISSED]
-        return Settled(by=said[-1].by, why=said[-1].why) if said else None
-    if is_proven(item) and await finder.has_fix(item.commit):
-        return Settled(commit=item.commit, proofs=format_proofs(item))
-    return None
+async def find_ended(
+    history: PullHistory, run: Run, keys: Collection[str], finder: FixFinder
+) -> dict[str, Settled]:
+    """Return by key, of these, the items that this run does not have, and whose proven fix the head
+    has. The newest of the earlier runs that has an item counts.
+    """
+    runs = [*history.runs, run]
+    known, names = follow_keys(runs), follow_names(runs)[run.id]
+    wanted = set(keys) - frozenset[str]().union(*names.values())
+    found: dict[str, Settled | None] = {}
+    for earlier in history.runs if wanted else ():
+        fixes = _FixesOfRun(history, earlier, finder)
+        for item in earlier.items.values():
+            key = known[earlier.id][item.number]
+            if key in wanted:
+                found[key] = await fixes.settle(item)
+    return {key: settled for key, settled in found.items() if settled and settled.commit}
+
+
+class _FixesOfRun:
+    """The commits with the fixes of an earlier run: its own, and what was pushed or stacked."""
+
+    def __init__(self, history: PullHistory, run: Run, finder: FixFinder) -> None:
+        self._run = run
+        self._finder = finder
+        self._pushed = history.applied.get(run.id, {})
+        self._stack = history.stacks.get(run.id)
+        self._squashed: bool | None = None
+
+    async def settle(self, item: Item) -> Settled | None:
+        """Return what ended an item: a person's word, or a proven fix that the head has."""
+        if item.status is Status.DISMISSED:
+            said = [each for each in item.attempts if each.fact is Fact.DISMISSED]
+            return Settled(by=said[-1].by, why=said[-1].why) if said else None
+        if not is_proven(item):
+            return None
+        stacked = self._stack.stacked.get(item.number, "") if self._stack else ""
+        proofs = format_proofs(item)
+        for commit in filter(None, (self._pushed.get(item.number), item.commit, stacked)):
+            if await self._finder.has_fix(commit):
+                return Settled(commit=commit, proofs=proofs)
+        return Settled(commit=stacked, proofs=proofs) if await self._has_all(stacked) else None
+
+    async def _has_all(self, stacked: str) -> bool:
+        """Return whether the head has a stacked commit because it has all of them in one."""
+        if self._squashed is None and self._stack is not None and stacked:
+            since = self._run.started.change.head
+            self._squashed = await self._finder.has_squashed(since, self._stack.stack)
+        return bool(stacked and self._squashed)
 
 
 def find_gone(runs: Sequence[Run], run: Run) -> dict[str, str]:

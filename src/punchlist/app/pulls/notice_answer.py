@@ -12,6 +12,7 @@ from punchlist.adapters.rest.retry import NotThere
 from punchlist.app.fleet.enqueue import QueueOptions, enqueue_run
 from punchlist.app.pulls.answer import MOVED, PullAnswer, PullPlan
 from punchlist.app.pulls.history import load_history
+from punchlist.app.pulls.stack import NothingToAnswer
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
@@ -80,6 +81,8 @@ class NoticeAnswer:
                         if result.over and self._kept.notice.group:
                             await answer.fail(result.why, self._kept.notice.group)
                 return result
+        except NothingToAnswer:
+            return NoticeResult()
         except PunchlistError as error:
             return _judge_error(error)
 

@@ -28,9 +28,11 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _QUEUED = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-(?P<number>[1-9][0-9]{0,8})-[0-9a-f]{40}")
 """A branch of GitHub's merge queue."""
 _ACTIONS = frozenset(
-    {"opened", "reopened", "synchronize", "synchronized", "ready_for_review", "edited"}
+    {"opened", "reopened", "synchronize", "synchronized", "ready_for_review", "edited", "closed"}
 )
-_MERGE_ACTIONS = frozenset({"open", "reopen", "update"})
+_MERGE_ACTIONS = frozenset({"open", "reopen", "update", "close", "merge"})
+_ENDS = frozenset({"closed", "close", "merge"})
+"""After these only a pull request with fixes for it is closed: there is no commit to review."""
 _NO_ORDER = "the comment has no order for punchlist"
 
 
@@ -76,7 +78,8 @@ def _read_pull(body: bytes, what: str) -> _Asked | NothingAsked:
     found = parse_payload(body, what, PullPayload)
     if found.action not in _ACTIONS:
         return _leave(found.action)
-    return _Asked(number=found.pull_request.number, head=found.pull_request.head.sha)
+    head = "" if found.action in _ENDS else found.pull_request.head.sha
+    return _Asked(number=found.pull_request.number, head=head)
 
 
 def _read_comment(body: bytes, what: str) -> _Asked | NothingAsked:
@@ -164,7 +167,8 @@ def _read_merge_request(body: bytes, what: str) -> _Asked | NothingAsked:
     if asked.action not in _MERGE_ACTIONS:
         return _leave(asked.action)
     name = found.project.path_with_namespace
-    return _Asked(number=asked.iid, head=asked.last_commit.id, name=name)
+    head = "" if asked.action in _ENDS else asked.last_commit.id
+    return _Asked(number=asked.iid, head=head, name=name)
 
 
 def _read_note(body: bytes, what: str) -> _Asked | NothingAsked:

@@ -19,6 +19,8 @@ from punchlist.app.ci.job import CiJob, open_job
 from punchlist.app.ci.relay import relay_result
 from punchlist.app.ci.reports import RESULT, write_outputs, write_reports, write_summary
 from punchlist.app.pulls.answer import PullAnswer
+from punchlist.app.pulls.land import AskedFixes
+from punchlist.app.pulls.stack import NothingToAnswer
 from punchlist.app.session import Session
 from punchlist.app.start.request import Request
 from punchlist.cli import options
@@ -30,9 +32,10 @@ from punchlist.cli.show.json import exit_code
 from punchlist.cli.show.review import render_review
 from punchlist.cli.show.words import escape_text
 from punchlist.cli.terminal import note, print_json
-from punchlist.errors import UsageError
+from punchlist.errors import ToolError, UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.ports.forge.forge import WriteRefused
+from punchlist.views.pulls.conversation import FixOffer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -127,7 +130,7 @@ async def _work_on(
     note(*map(escape_text, _describe_plan(plan)))
     match plan.mode:
         case CiMode.NOTHING:
-            document = CiDocument(plan=plan)
+            document = await _close(session, asked)
         case CiMode.RELAY:
             document = await _relay(session, asked, relay)
         case CiMode.ANSWER:
@@ -153,15 +156,33 @@ async def _relay(session: Session, asked: _Work, path: Path | None) -> CiDocumen
     return CiDocument(plan=asked.job.plan, updates=shown.updates, notes=shown.notes)
 
 
+async def _close(session: Session, asked: _Work) -> CiDocument:
+    """Do nothing but close the pull request with fixes of one that was closed."""
+    document, number = CiDocument(plan=asked.job.plan), asked.job.event.number
+    if not number or session.settings().settings.pr.fixes is not FixOffer.STACK:
+        return document
+    try:
+        await PullAnswer.open(session, str(number))
+    except NothingToAnswer:
+        return document
+    except ToolError as error:
+        return replace(document, notes=(str(error),))
+    return document
+
+
 async def _answer(session: Session, asked: _Work, resume: "_Resume") -> CiDocument:
     """Answer the pull request; where the token may not write, leave the result in the job."""
-    answer = await PullAnswer.open(session, str(asked.job.event.number))
+    try:
+        number = str(asked.job.event.number)
+        answer = await PullAnswer.open(session, number, AskedFixes(push=asked.push))
+    except NothingToAnswer as nothing:
+        return CiDocument(plan=asked.job.plan, notes=(str(nothing),))
     request = asked.request
     if answer.pull.fork:
         request = replace(request, workflow="review", allow_checks=False, ask_agents=False)
     silent = options.OutputMode(quiet=asked.output.quiet)
     try:
-        run, result = await answer_pull(session, answer, request, silent, push=asked.push)
+        run, result = await answer_pull(session, answer, request, silent)
     except WriteRefused:
         run = session.load(answer.last_run().id)
         return replace(_leave(asked, run, resume), notes=(_READ_ONLY,))

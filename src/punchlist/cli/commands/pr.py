@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from punchlist.app.pulls.answer import PullAnswer
+from punchlist.app.pulls.land import AskedFixes
 from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
@@ -18,6 +19,7 @@ from punchlist.cli.terminal import print_result
 @click.command()
 @click.argument("name", metavar="[NUMBER|URL]", required=False, default="")
 @options.flag("--push", help="Push proven fixes to the pull request's branch, never with force.")
+@options.flag("--stack", help="Open a pull request with the proven fixes to that branch.")
 @options.flag("--dry-run", help="Run, and print what would be posted; post and push nothing.")
 @options.findings_option
 @options.workflow_option
@@ -26,7 +28,7 @@ from punchlist.cli.terminal import print_result
 @options.selection_options
 @options.commits_option
 @options.pull_run_options
-def command(name: str, *, push: bool, dry_run: bool, **chosen: Any) -> Exit:
+def command(name: str, *, push: bool, stack: bool, dry_run: bool, **chosen: Any) -> Exit:
     """Answer every finding on a pull request, there: fixed with a proof, suggested, or left with
     the reason.
 
@@ -41,8 +43,9 @@ def command(name: str, *, push: bool, dry_run: bool, **chosen: Any) -> Exit:
     )
 
     async def work(session: Session) -> Exit:
-        answer = await PullAnswer.open(session, name, dry=dry_run)
-        run, result = await answer_pull(session, answer, request, output, push=push)
+        asked = AskedFixes(push=push, stack=stack, dry=dry_run)
+        answer = await PullAnswer.open(session, name, asked)
+        run, result = await answer_pull(session, answer, request, output)
         print_result(result, map(escape_text, render_result(result)), json=output.json)
         return exit_code(session.load(run.id), check=output.check)
 

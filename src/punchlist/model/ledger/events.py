@@ -447,6 +447,10 @@ class Shown(Event, frozen=True, kw_only=True):
     """Threads that have come to their end and were resolved."""
     applied: dict[int, str] = {}
     """By item: the commit with its fix, if that was pushed without the others."""
+    stack: str = ""
+    """The tip of the branch of the pull request with the fixes, if there is one."""
+    stacked: dict[int, str] = {}
+    """By item: the commit there with its fix."""
 
 
 class Failed(Event, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from msgspec import Struct
 from punchlist.errors import ToolError
 from punchlist.views.pulls.board import Board, CheckResult
 from punchlist.views.pulls.conversation import Conversation, PullRequest
+from punchlist.views.pulls.stack import StackBoard, StackedPull
 
 
 class WriteRefused(ToolError):
@@ -19,6 +20,14 @@ class ShownBoard(Struct, frozen=True, kw_only=True):
     updates: tuple[str, ...] = ()
     unplaced: frozenset[str] = frozenset()
     """Keys of threads that the forge does not take at their line or file."""
+    notes: tuple[str, ...] = ()
+
+
+class ShownStack(Struct, frozen=True, kw_only=True):
+    """Our stacked pull request, if it is open and known, what was done, and what was refused."""
+
+    pull: StackedPull | None = None
+    updates: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -36,6 +45,10 @@ class Forge(Protocol):
         """
         ...
 
+    async def read_viewer(self) -> str:
+        """Return the name of the token's user; that of an app without a suffix."""
+        ...
+
     async def change(self, number: int) -> PullRequest: ...
 
     async def heard(self, pull: PullRequest) -> Conversation:
@@ -47,6 +60,16 @@ class Forge(Protocol):
     async def show(self, pull: PullRequest, board: Board) -> ShownBoard:
         """Make the pull request look like the board, by difference to what is there, so that a
         killed process and a second one arrive at the same.
+        """
+        ...
+
+    async def find_stacks(self, branch: str) -> tuple[StackedPull, ...]:
+        """Return our own pull requests from a branch of ours, open and closed."""
+        ...
+
+    async def show_stack(self, board: StackBoard) -> ShownStack:
+        """Open, edit or close the one pull request from our branch, by difference to what is there;
+        what the forge refuses of it is in the notes.
         """
         ...
 

@@ -17,6 +17,7 @@ from punchlist.views.pulls.conversation import Conversation, PullRequest, Resolv
 from punchlist.views.pulls.diff_table import DiffTable
 from punchlist.views.pulls.marks import MarkKind, add_mark, read_mark
 from punchlist.views.pulls.orders import Order
+from punchlist.views.pulls.stack import StackLink
 from punchlist.views.pulls.suggestion import Suggestion
 from punchlist.views.summary import summarize_run
 
@@ -58,10 +59,14 @@ class Picture(Struct, frozen=True, kw_only=True):
     """By thread of others."""
     gone: Mapping[str, str] = {}
     """By key of a thread of ours: the analyzers that looked again and no longer report it."""
+    ended: Mapping[str, Settled] = {}
+    """By key of a thread of ours: the proven fix of an earlier run, which the head has."""
     unplaced: frozenset[str] = frozenset()
     """Keys whose comment the forge refused to take at their line."""
     closed: frozenset[str] = frozenset()
     """Threads that were resolved when the pull request was last answered."""
+    stack: StackLink | None = None
+    """The open pull request with fixes of the run."""
     explain: tuple[Order, ...] = ()
     resolve: ResolveRule = ResolveRule.OWN
     limit: int = COMMENTS
@@ -69,6 +74,10 @@ class Picture(Struct, frozen=True, kw_only=True):
 
     def key_of(self, item: Item) -> str:
         return self.keys.get(item.number, item.fingerprint)
+
+    def find_stack(self, item: Item) -> str:
+        """Return a link to the pull request that holds the item's fix, or ""."""
+        return self.stack.text if self.stack and item.number in self.stack.items else ""
 
     def has_fix(self, item: Item) -> bool:
         """Return whether the pull request's head has the item's fix."""
@@ -261,12 +270,17 @@ def _stays_open(picture: Picture, thread: Thread, *, ending: bool) -> bool:
 
 
 def _end_gone(picture: Picture, have: Mapping[str, Thread]) -> Iterator[BoardThread]:
-    """Yield the threads of items that their analyzers no longer report."""
+    """Yield the threads of items that are no longer there: their fix is in the head, or their
+    analyzers no longer report them.
+    """
     known = {picture.key_of(item) for item in picture.run.items.values()}
-    for key, who in sorted(picture.gone.items()):
+    for key in sorted({*picture.gone, *picture.ended}):
         if key in have and key not in known:
             was = text.without_mark(have[key].comments[0].body)
-            gone = text.render_gone(was, who, picture.pull.head)
+            if fix := picture.ended.get(key):
+                gone = text.render_ended(was, fix.commit, fix.proofs, picture.pull)
+            else:
+                gone = text.render_gone(was, picture.gone[key], picture.pull.head)
             body = _ask_to_resolve(picture, gone, done=True)
             yield BoardThread(
                 key=key, body=add_mark(body, MarkKind.ITEM, key), resolve=True, create=False
@@ -321,6 +335,7 @@ def _tell_item(picture: Picture, item: Item) -> text.ItemTelling:
         landed=picture.has_fix(item),
         proven=is_proven(item),
         suggestion=fix,
+        stack=picture.find_stack(item),
     )
 
 
@@ -381,7 +396,10 @@ def _make_page(picture: Picture, links: Mapping[str, str]) -> text.SummaryPage:
     items = _shown_items(picture)
     rows = tuple(
         text.SummaryRow(
-            item=item, link=links.get(picture.key_of(item), ""), landed=picture.has_fix(item)
+            item=item,
+            link=links.get(picture.key_of(item), ""),
+            landed=picture.has_fix(item),
+            stack=picture.find_stack(item),
         )
         for item in items
     )
@@ -392,6 +410,7 @@ def _make_page(picture: Picture, links: Mapping[str, str]) -> text.SummaryPage:
         headline=summarize_run(picture.run).headline,
         rows=rows,
         landed=picture.landed,
+        stack=picture.stack.text if picture.stack else "",
         outside=old,
         notes=(*picture.notes, *picture.conversation.unread),
     )
@@ -431,6 +450,13 @@ def make_failed_check(head: str, why: str) -> CheckResult:
     return CheckResult(
         head=head, conclusion="neutral", title="Punchlist could not finish", summary=body
     )
+
+
+def make_skipped_check(head: str, why: str) -> CheckResult:
+    """Return the check of a pull request that is not reviewed, which does not block."""
+    title = "Not reviewed by punchlist"
+    summary = text.fit_body(f"Not reviewed: {text.limit_line(why, 2000)}")
+    return CheckResult(head=head, conclusion="neutral", title=title, summary=summary)
 
 
 _LEVELS = {0: "failure", 1: "warning", 2: "notice"}

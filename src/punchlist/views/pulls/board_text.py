@@ -24,7 +24,7 @@ _MARK_LINE = re.compile(r"\n*<!-- punchlist:[a-z]+[^\n]*-->\Z")
 _GONE = "\n\n**No longer reported**"
 _HELP = (
     "<sub>People who may write here can reply `/punchlist dismiss WHY`, `explain`, `fix`, `again`"
-    " or `apply`.</sub>"
+    ", `apply` or `stack`.</sub>"
 )
 
 
@@ -32,7 +32,9 @@ BY_HAND = "This server does not let programs resolve threads: please resolve it.
 
 
 class ItemTelling(Struct, frozen=True, kw_only=True):
-    """An item and what is known of its fix. `landed`: the pull request's head has it."""
+    """An item and what is known of its fix. `landed`: the pull request's head has it; `stack`: a
+    link to the stacked pull request that has it.
+    """
 
     item: Item
     run: Run
@@ -40,12 +42,14 @@ class ItemTelling(Struct, frozen=True, kw_only=True):
     landed: bool = False
     proven: bool = False
     suggestion: Suggestion | None = None
+    stack: str = ""
 
 
 class SummaryRow(Struct, frozen=True, kw_only=True):
     item: Item
     link: str = ""
     landed: bool = False
+    stack: str = ""
 
 
 class SummaryPage(Struct, frozen=True, kw_only=True):
@@ -54,6 +58,7 @@ class SummaryPage(Struct, frozen=True, kw_only=True):
     headline: str
     rows: tuple[SummaryRow, ...]
     landed: bool = False
+    stack: str = ""
     outside: int = 0
     notes: tuple[str, ...] = ()
 
@@ -115,7 +120,8 @@ def render_state(telling: ItemTelling) -> str:
 def _render_ready(telling: ItemTelling) -> str:
     item = telling.item
     word = "**A fix is ready**" if telling.proven else "**A change is ready, and not proven**"
-    told = f"{word}. Proof: {format_proofs(item)}."
+    where = f" in {telling.stack}" if telling.stack else ""
+    told = f"{word}{where}. Proof: {format_proofs(item)}."
     if telling.suggestion:
         return f"{told}\n\n{render_suggestion(telling.suggestion, telling.pull.markup)}"
     hunks = _render_hunks(telling)
@@ -157,6 +163,11 @@ def render_dismissed(by: str, why: str) -> str:
 def render_gone(was: str, who: str, head: str) -> str:
     """Return the comment of an item that is no longer reported, with what it was."""
     return f"{was}{_GONE} by {limit_line(who, 200)} at `{head[:10]}`."
+
+
+def render_ended(was: str, commit: str, proofs: str, pull: PullRequest) -> str:
+    """Return the comment of an item whose fix of an earlier run is in the pull request."""
+    return f"{was}{_GONE}. {render_fixed(commit, proofs, pull)}"
 
 
 def render_explanation(item: Item, run_id: str) -> str:
@@ -202,6 +213,8 @@ def _describe_branch(page: SummaryPage) -> str:
     if all(landed):
         return f"{head}; its fixes are in this branch."
     how = "commit the suggestions, or reply `/punchlist apply`"
+    if page.stack:
+        how = f"merge {page.stack}, {how}"
     left = f"{landed.count(False)} of " if any(landed) else ""
     return f"{head}; {left}its fixes are not in this branch yet: {how}."
 
@@ -225,6 +238,7 @@ def _render_row(page: SummaryPage, row: SummaryRow) -> str:
     link = row.link or link_lines(page.pull, spot)
     named = f"[{title}]({link})" if link else title
     state = "fixed" if row.landed else _WORDS[item.status]
+    state += f" in {row.stack}" if row.stack and not row.landed else ""
     place = f" {inline_code(where)}" if where else ""
     return f"- **{item.severity}** {named}{place}: {state}"
 

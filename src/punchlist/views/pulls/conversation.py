@@ -17,6 +17,13 @@ class ResolveRule(StrEnum):
     ALL = "all"
 
 
+class FixOffer(StrEnum):
+    """Where proven fixes are offered: in threads alone, or in a stacked pull request as well."""
+
+    SUGGEST = "suggest"
+    STACK = "stack"
+
+
 class PullRequest(Struct, frozen=True, kw_only=True):
     """`base` and `head` are commits. `url` names it in the ledger and in messages."""
 

@@ -16,6 +16,7 @@ class MarkKind(StrEnum):
     ITEM = "item"
     REPLY = "reply"
     ANSWER = "answer"
+    STACK = "stack"
 
 
 class Mark(NamedTuple):

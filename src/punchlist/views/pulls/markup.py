@@ -12,6 +12,8 @@ class Markup(Struct, frozen=True, kw_only=True):
     """The default is GitHub's."""
 
     pull: str = "/pull/{number}"
+    sign: str = "#"
+    """What stands before the number of a pull request."""
     commit: str = "/commit/{commit}"
     file: str = "/blob/{commit}/{path}"
     lines: str = "#L{first}-L{last}"
@@ -23,6 +25,9 @@ class Markup(Struct, frozen=True, kw_only=True):
     """There are comments on whole files."""
     commands: bool = False
     """Lines that begin with a slash are orders to the forge, carried out with our token."""
+
+    def name_pull(self, number: int) -> str:
+        return f"{self.sign}{number}"
 
     def finish(self, body: str) -> str:
         """Return a comment in which the forge sees no order to itself: not in a code block either,
@@ -38,6 +43,7 @@ class Markup(Struct, frozen=True, kw_only=True):
 GITHUB = Markup()
 GITLAB = Markup(
     pull="/-/merge_requests/{number}",
+    sign="!",
     commit="/-/commit/{commit}",
     file="/-/blob/{commit}/{path}",
     lines="#L{first}-{last}",

@@ -16,6 +16,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(?P<rest>.*)")
 class OrderVerb(StrEnum):
     FIX = "fix"
     APPLY = "apply"
+    STACK = "stack"
     DISMISS = "dismiss"
     EXPLAIN = "explain"
     AGAIN = "again"

@@ -32,6 +32,9 @@ class _GiteaRepository(Struct, frozen=True):
 
 
 class _GiteaBranch(Struct, frozen=True):
+    """`label` is the name of the branch, also once that is deleted."""
+
+    label: str = ""
     sha: str = ""
     ref: str = ""
     repo: _GiteaRepository | None = None
@@ -44,6 +47,8 @@ class GiteaPull(Struct, frozen=True, kw_only=True):
     head: _GiteaBranch
     base: _GiteaBranch
     title: str = ""
+    body: str = ""
+    merged: bool = False
     user: GiteaUser | None = None
 
 
@@ -135,8 +140,13 @@ class GiteaApi:
     async def read_pull(self, number: int) -> GiteaPull:
         return await self._send("GET", f"pulls/{number}", GiteaPull)
 
-    async def list_pulls(self) -> list[GiteaPull]:
-        return await self._read_all("pulls", list[GiteaPull], {"state": "open"})
+    async def list_pulls(self, **params: str) -> list[GiteaPull]:
+        """Return the open ones, unless another state is asked for."""
+        return await self._read_all("pulls", list[GiteaPull], {"state": "open", **params})
+
+    async def open_pull(self, content: dict[str, Any]) -> GiteaPull:
+        """Open one; raise ResponseLost if it may be open or not."""
+        return await self._send("POST", "pulls", GiteaPull, json=content, once=True)
 
     async def read_viewer(self) -> str:
         return (

@@ -7,14 +7,17 @@ from punchlist.adapters.forges.board_writer import BoardWriter
 from punchlist.adapters.forges.gitea.api import GiteaApi, GiteaPull
 from punchlist.adapters.forges.gitea.checks import GiteaCheckWriter
 from punchlist.adapters.forges.gitea.reader import GiteaReader
+from punchlist.adapters.forges.gitea.stacks import GiteaStacks
 from punchlist.adapters.forges.gitea.updates import GiteaUpdates
+from punchlist.adapters.forges.stack_writer import StackWriter
 from punchlist.adapters.rest.client import RequestRefused, RestClient
 from punchlist.adapters.rest.place import ForgePlace
 from punchlist.adapters.rest.retry import GONE, NotThere, Pacing, Unavailable
-from punchlist.ports.forge.forge import ShownBoard
+from punchlist.ports.forge.forge import ShownBoard, ShownStack
 from punchlist.views.pulls.board import Board, CheckResult
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.markup import GITEA
+from punchlist.views.pulls.stack import StackBoard, StackedPull
 
 
 class GiteaForge:
@@ -34,6 +37,10 @@ class GiteaForge:
                 if pull.head.ref == branch and not _is_fork(pull, api.repository)
             ]
             return found[0].number if found else None
+
+    async def read_viewer(self) -> str:
+        async with self._open_api() as (api, _):
+            return await api.read_viewer()
 
     async def change(self, number: int) -> PullRequest:
         async with self._open_api() as (api, _):
@@ -73,6 +80,16 @@ class GiteaForge:
             return ShownBoard(
                 updates=shown.updates, unplaced=shown.unplaced, notes=(*shown.notes, *notes)
             )
+
+    async def find_stacks(self, branch: str) -> tuple[StackedPull, ...]:
+        async with self._open_api() as (api, rest):
+            stacks = GiteaStacks(api, self._place.style.name)
+            return await StackWriter(stacks, rest.patience).find(branch)
+
+    async def show_stack(self, board: StackBoard) -> ShownStack:
+        async with self._open_api() as (api, rest):
+            stacks = GiteaStacks(api, self._place.style.name)
+            return await StackWriter(stacks, rest.patience).show(board)
 
     async def conclude(self, pull: PullRequest, check: CheckResult) -> tuple[str, ...]:
         async with self._open_api() as (api, rest):

@@ -39,6 +39,8 @@ class Pull(Struct, frozen=True, kw_only=True):
     head: _Branch
     base: _Branch
     title: str = ""
+    body: str | None = None
+    merged_at: str | None = None
     user: Login | None = None
 
 
@@ -130,11 +132,16 @@ class PullsApi:
     async def read_pull(self, number: int) -> Pull:
         return await self._send("GET", f"pulls/{number}", Pull)
 
-    async def find_pulls(self, branch: str) -> list[Pull]:
-        """Return the open ones of a branch; that of a fork is OWNER:BRANCH."""
+    async def find_pulls(self, branch: str, state: str = "open") -> list[Pull]:
+        """Return those of a branch, the newest first; that of a fork is OWNER:BRANCH."""
         owner = self.repository.partition("/")[0]
-        params = {"head": branch if ":" in branch else f"{owner}:{branch}", "state": "open"}
-        return await self._send("GET", "pulls", list[Pull], params=params)
+        params = {"head": branch if ":" in branch else f"{owner}:{branch}", "state": state}
+        pages = self._read_pages("pulls", params, list[Pull])
+        return [pull async for page in pages for pull in page]
+
+    async def open_pull(self, content: dict[str, Any]) -> Pull:
+        """Open one; raise ResponseLost if it may be open or not."""
+        return await self._send("POST", "pulls", Pull, json=content, once=True)
 
     async def read_viewer(self) -> str:
         """Return the token's user; works for every kind of token."""

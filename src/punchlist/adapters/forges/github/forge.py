@@ -6,14 +6,17 @@ from contextlib import asynccontextmanager
 from punchlist.adapters.forges.board_writer import BoardWriter
 from punchlist.adapters.forges.github.api import PullsApi
 from punchlist.adapters.forges.github.checks import CheckWriter
-from punchlist.adapters.forges.github.reader import ConversationReader
+from punchlist.adapters.forges.github.reader import ConversationReader, plain_login
+from punchlist.adapters.forges.github.stacks import GithubStacks
 from punchlist.adapters.forges.github.updates import GithubUpdates
+from punchlist.adapters.forges.stack_writer import StackWriter
 from punchlist.adapters.rest.client import RequestRefused, RestClient
 from punchlist.adapters.rest.place import ForgePlace
 from punchlist.adapters.rest.retry import GONE, NotThere, Pacing, Unavailable
-from punchlist.ports.forge.forge import ShownBoard
+from punchlist.ports.forge.forge import ShownBoard, ShownStack
 from punchlist.views.pulls.board import Board, CheckResult
 from punchlist.views.pulls.conversation import Conversation, PullRequest
+from punchlist.views.pulls.stack import StackBoard, StackedPull
 
 
 class GithubForge:
@@ -30,6 +33,10 @@ class GithubForge:
         async with self._open_api() as (api, _):
             found = await api.find_pulls(branch)
             return found[0].number if found else None
+
+    async def read_viewer(self) -> str:
+        async with self._open_api() as (api, _):
+            return plain_login(await api.read_viewer())
 
     async def change(self, number: int) -> PullRequest:
         async with self._open_api() as (api, _):
@@ -68,6 +75,14 @@ class GithubForge:
             return ShownBoard(
                 updates=shown.updates, unplaced=shown.unplaced, notes=(*shown.notes, *notes)
             )
+
+    async def find_stacks(self, branch: str) -> tuple[StackedPull, ...]:
+        async with self._open_api() as (api, rest):
+            return await StackWriter(GithubStacks(api), rest.patience).find(branch)
+
+    async def show_stack(self, board: StackBoard) -> ShownStack:
+        async with self._open_api() as (api, rest):
+            return await StackWriter(GithubStacks(api), rest.patience).show(board)
 
     async def conclude(self, pull: PullRequest, check: CheckResult) -> tuple[str, ...]:
         async with self._open_api() as (api, rest):

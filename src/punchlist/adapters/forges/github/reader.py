@@ -35,7 +35,7 @@ class ConversationReader:
     async def read_comments(self, pull: PullRequest) -> Conversation:
         """Return threads, comments and reviews only."""
         nodes, number = self._api.read_nodes, pull.number
-        viewer = _plain_login(await self._api.read_viewer())
+        viewer = plain_login(await self._api.read_viewer())
         threads = [
             await self._make_thread(node, viewer)
             async for node in nodes(gql.THREADS, number, gql.ThreadNode)
@@ -67,7 +67,7 @@ class ConversationReader:
             line=node.line,
             first=node.start_line,
             resolved=node.is_resolved,
-            resolved_by=_plain_login(node.resolved_by.login) if node.resolved_by else "",
+            resolved_by=plain_login(node.resolved_by.login) if node.resolved_by else "",
             comments=tuple(_make_comment(each, viewer) for each in comments),
         )
 
@@ -100,7 +100,7 @@ class ConversationReader:
         return frozenset([name for name in sorted(names) if await self._api.may_write(name)])
 
 
-def _plain_login(login: str) -> str:
+def plain_login(login: str) -> str:
     """Return the login without the suffix that only some answers give to the name of an app."""
     return login.removesuffix("[bot]")
 
@@ -108,7 +108,7 @@ def _plain_login(login: str) -> str:
 def _make_comment(node: gql.CommentNode, viewer: str) -> Comment:
     author = node.author.login if node.author else _GHOST
     bot = node.author is not None and node.author.kind == _BOT
-    ours = node.viewer_did_author or (bot and _plain_login(author) == viewer)
+    ours = node.viewer_did_author or (bot and plain_login(author) == viewer)
     return Comment(
         id=str(node.full_database_id or ""),
         author=author,

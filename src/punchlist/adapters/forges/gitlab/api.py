@@ -26,6 +26,7 @@ class MergeRequest(Struct, frozen=True, kw_only=True):
     source_project_id: int | None = None
     sha: str | None = None
     title: str = ""
+    description: str | None = None
     author: User | None = None
     diff_refs: DiffRefs | None = None
     allow_collaboration: bool | None = None
@@ -111,9 +112,16 @@ class MergeRequestsApi:
     async def read_request(self, number: int) -> MergeRequest:
         return await self.project.send("GET", f"merge_requests/{number}", MergeRequest)
 
-    async def find_requests(self, branch: str) -> list[MergeRequest]:
-        """Return the open merge requests of a branch of the project itself."""
-        params = {"source_branch": branch, "state": "opened"}
+    async def open_request(self, content: dict[str, Any]) -> MergeRequest:
+        """Open one; raise ResponseLost if it may be open or not."""
+        return await self.project.create("merge_requests", content, MergeRequest)
+
+    async def edit_request(self, number: int, content: dict[str, Any]) -> None:
+        await self.project.send("PUT", f"merge_requests/{number}", Any, json=content)
+
+    async def find_requests(self, branch: str, state: str = "opened") -> list[MergeRequest]:
+        """Return the merge requests of a branch of the project itself."""
+        params = {"source_branch": branch, "state": state}
         found = await self.project.read_all("merge_requests", params, MergeRequest)
         return [each for each in found if each.source_project_id == each.target_project_id]
 

@@ -6,16 +6,19 @@ from contextlib import asynccontextmanager
 from punchlist.adapters.forges.board_writer import BoardWriter
 from punchlist.adapters.forges.gitlab.api import MergeRequest, MergeRequestsApi
 from punchlist.adapters.forges.gitlab.reader import DiscussionReader
+from punchlist.adapters.forges.gitlab.stacks import GitlabStacks
 from punchlist.adapters.forges.gitlab.statuses import StatusPlace, StatusWriter
 from punchlist.adapters.forges.gitlab.updates import GitlabUpdates
+from punchlist.adapters.forges.stack_writer import StackWriter
 from punchlist.adapters.rest.client import RequestRefused, RestClient
 from punchlist.adapters.rest.gitlab import GitlabProject
 from punchlist.adapters.rest.place import ForgePlace
 from punchlist.adapters.rest.retry import GONE, NotThere, Pacing, Unavailable
-from punchlist.ports.forge.forge import ShownBoard
+from punchlist.ports.forge.forge import ShownBoard, ShownStack
 from punchlist.views.pulls.board import Board, CheckResult
 from punchlist.views.pulls.conversation import Conversation, PullRequest
 from punchlist.views.pulls.markup import GITLAB
+from punchlist.views.pulls.stack import StackBoard, StackedPull
 
 
 class GitlabForge:
@@ -33,6 +36,10 @@ class GitlabForge:
         async with self._open_api() as (api, _):
             found = await api.find_requests(branch)
             return found[0].iid if found else None
+
+    async def read_viewer(self) -> str:
+        async with self._open_api() as (api, _):
+            return (await api.project.read_user()).username
 
     async def change(self, number: int) -> PullRequest:
         async with self._open_api() as (api, _):
@@ -77,6 +84,14 @@ class GitlabForge:
         return ShownBoard(
             updates=shown.updates, unplaced=shown.unplaced, notes=(*shown.notes, *notes)
         )
+
+    async def find_stacks(self, branch: str) -> tuple[StackedPull, ...]:
+        async with self._open_api() as (api, rest):
+            return await StackWriter(GitlabStacks(api), rest.patience).find(branch)
+
+    async def show_stack(self, board: StackBoard) -> ShownStack:
+        async with self._open_api() as (api, rest):
+            return await StackWriter(GitlabStacks(api), rest.patience).show(board)
 
     async def conclude(self, pull: PullRequest, check: CheckResult) -> tuple[str, ...]:
         """Set the status in the merge request's pipeline, else in the branch's project."""

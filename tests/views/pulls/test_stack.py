@@ -1,0 +1,123 @@
+"""A stacked pull request: which fixes it holds, what it says, who closed it, and whose commits are ours."""
+
+import pytest
+from msgspec.structs import replace
+from pull_model import PULL, PullModel, make_item, make_picture
+
+from punchlist.adapters.forges.stack_branch import is_own_commit
+from punchlist.model.item.item import Status
+from punchlist.model.item.proof import Proof, ProofClass
+from punchlist.views.pulls.board import Settled, make_board, own_threads
+from punchlist.views.pulls.difference import plan_updates
+from punchlist.views.pulls.marks import BODY_LIMIT, read_mark
+from punchlist.views.pulls.markup import GITLAB
+from punchlist.views.pulls.stack import (
+    StackedPull,
+    StackLink,
+    end_body,
+    find_refused,
+    hash_key,
+    is_marked,
+    parse_branch,
+)
+from punchlist.views.pulls.stack_text import list_offered, make_stack
+
+FIXED, CLAIMED = make_item(1, Status.FIXED), make_item(2, Status.FIXED, proofs=(Proof(ProofClass.CLAIM, "I did"),))  # fmt: skip
+LEFT, DISMISSED = make_item(3), make_item(4, Status.DISMISSED)
+RUN = make_picture(FIXED, CLAIMED, LEFT, DISMISSED).run
+
+
+def make_pull(number, items=(1,), *, body="", **more):
+    made = make_stack(PULL, RUN, items, {})
+    values = {"title": made.title, "base_name": "topic", "open": True, "own": True, **more}
+    url = f"https://github.example/acme/shop/pull/{number}"
+    return StackedPull(number=number, url=url, body=body or made.body, **values)
+
+
+def test_only_proven_fixes_are_offered_and_not_those_that_a_person_closed():
+    assert list_offered(RUN, {}, ()) == {1}
+    assert list_offered(RUN, {1: "key"}, {hash_key("key")}) == set()
+
+
+def test_it_says_what_it_holds_and_is_known_again():
+    board = make_stack(PULL, RUN, [1], {1: "key"})
+    assert (board.branch, board.base_name) == ("punchlist/pr-7", "topic")
+    assert board.title == "Punchlist: 1 proven fix for #7"
+    assert "- **major** Defect 1 `a.py:3`: analyzer clean" in board.body
+    assert is_marked(board.body, "punchlist/pr-7")
+    assert not is_marked(board.body, "punchlist/pr-8")
+    assert make_pull(8, body=board.body).fixes == {hash_key("key")}
+    assert parse_branch("punchlist/pr-7") == 7
+    assert parse_branch("punchlist/pr-07") is parse_branch("topic") is None
+    assert make_stack(replace(PULL, markup=GITLAB), RUN, [1], {}).title.endswith("for !7")
+
+
+def test_text_of_strangers_neither_forges_its_mark_nor_makes_it_too_long():
+    evil = "<!-- punchlist-fixes 000000000000 -->\n/merge\n<!-- punchlist:stack 9 -->"
+    items = [make_item(n, Status.FIXED, title=evil * 9, path=evil.replace("\n", " ")) for n in range(1, 400)]  # fmt: skip
+    run = make_picture(*items).run
+    pull = replace(PULL, markup=GITLAB)
+    board = make_stack(pull, run, [item.number for item in items], {})
+    assert len(board.body) <= BODY_LIMIT
+    assert len(make_pull(8, body=board.body).fixes) == 399
+    assert read_mark(board.body).key == "7"
+    assert "\n/merge" not in board.body
+
+
+def test_the_newest_that_had_a_fix_tells_whether_people_want_it():
+    closed, key = make_pull(8, open=False), hash_key(FIXED.fingerprint)
+    assert closed.refused
+    assert find_refused([closed]) == {key}
+    ended = make_pull(9, open=False, body=end_body(closed, "nothing is left"))
+    assert not ended.refused
+    assert find_refused([ended, closed]) == frozenset()
+    assert find_refused([closed, make_pull(9)]) == frozenset()
+    assert not make_pull(9, open=False, merged=True).refused
+
+
+@pytest.mark.parametrize("place", ["thread", "summary"])
+def test_items_link_to_it_as_long_as_their_fix_is_not_in_the_branch(place):
+    link = StackLink(name="#8", url="https://github.example/acme/shop/pull/8", items=frozenset({1}))
+
+    def told(**more):
+        board = make_board(make_picture(FIXED, LEFT, stack=link, **more))
+        return board.summary if place == "summary" else "".join(each.body for each in board.threads)
+
+    assert "ready** in [#8](" in told() or "a fix is ready in [#8](" in told()
+    assert "[#8](" not in told(landed=True).replace("merge [#8](", "")
+
+
+def test_a_thread_of_ours_ends_once_the_fix_of_an_earlier_run_is_in_the_branch():
+    model, fix = PullModel(), Settled(commit="d" * 40, proofs="analyzer clean")
+    model.do_all(plan_updates(make_board(make_picture(FIXED)), model.now))
+    for _ in range(2):
+        picture = make_picture(conversation=model.now, ended={FIXED.fingerprint: fix})
+        model.do_all(plan_updates(make_board(picture), model.now))
+    [(_, thread)] = own_threads(model.now)
+    assert thread.resolved
+    assert thread.comments[0].body.count("**Fixed** in [`dddddddddd`]") == 1
+
+
+OWN = """tree {tree}
+parent {tree}
+author Punchlist <punchlist@localhost> 1700000000 +0000
+committer {committer}
+
+Fix it
+
+Punchlist-Run: 260101-abcdef
+"""
+
+
+@pytest.mark.parametrize(
+    ("committer", "ours"),
+    [
+        ("Punchlist <punchlist@localhost> 1700000000 +0000", True),
+        ("Punchlist <punchlist@localhost> 1700000099 +0000", False),
+        ("Ann <ann@example.org> 1700000000 +0000", False),
+    ],
+)
+def test_a_commit_that_others_have_amended_or_rebased_is_not_ours(committer, ours):
+    raw = OWN.format(tree="a" * 40, committer=committer)
+    assert is_own_commit(raw) is ours
+    assert not is_own_commit(raw.replace("Punchlist-Run", "Run"))
