@@ -109,6 +109,21 @@ def test_a_pull_request_is_answered_as_the_app_with_a_token_that_expires_in_betw
     leave_no_trace(key_file, typed.punchlist.home)
 
 
+def test_the_app_pushes_the_branch_with_the_fixes_and_finds_its_pull_request_again(
+    site, typed, repo
+):
+    site.begin({"README": "shop"}, {"a.py": "import os\n\n\nX = 1\n"})
+    path = f"/{site.remote.relative_to(site.remote.parents[1])}"
+    repo.git("remote", "set-url", "origin", f"{site.standin.api}{path}")
+    said = typed("pr", "7", "--no-checks", "--stack", "--json")
+    assert said.returncode == 0, said.stderr
+    first = json.loads(said.stdout)
+    assert first["stack"], said.stdout
+    assert f"POST {path}/git-receive-pack" in site.seen
+    again = json.loads(typed("pr", "7", "--no-checks", "--stack", "--json").stdout)
+    assert (again["stack"], again["updates"]) == (first["stack"], [])
+
+
 def test_doctor_says_that_the_key_works_and_what_the_app_lacks(site, typed, key_file):
     site.repo.commit({"README": "shop"})
     app = site.state.app
