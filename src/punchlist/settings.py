@@ -124,6 +124,10 @@ class PullSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keba
     """Where proven fixes are offered: `suggest` shows them in their threads; `stack` opens a pull
     request from `punchlist/pr-NUMBER` to the branch as well, which needs a right to push.
     """
+    push_for: tuple[str, ...] = ()
+    """Authors to whose pull requests proven fixes are pushed without a word: bots that take no
+    suggestions, such as `dependabot[bot]`.
+    """
     comments: Annotated[int, Meta(ge=0, le=100)] = 20
     """How many open threads of its own it has at most; the rest is in the summary."""
     pause: Annotated[float, Meta(ge=0)] = 1

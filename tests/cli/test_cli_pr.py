@@ -540,6 +540,18 @@ def test_a_dry_run_prints_what_it_would_post_and_posts_nothing(shop, pr):
     assert "post" in " ".join(shop.state.writes).lower()
 
 
+def test_fixes_are_pushed_without_a_word_for_the_authors_that_the_settings_name(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    before = shop.state.head
+    pr(**{"pr.push-for": "rabbit"})
+    shop.follow()
+    assert shop.state.head == before
+    pr(**{"pr.push-for": "rabbit,Ann[bot]"})
+    shop.follow()
+    assert shop.state.head != before
+    assert shop.state.concluded()[-1] == (shop.state.head, "success")
+
+
 def test_fixes_are_not_pushed_to_a_fork(shop, pr):
     shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
     shop.state.fork = True

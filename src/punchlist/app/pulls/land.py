@@ -1,5 +1,7 @@
 """Bring proven fixes to a pull request: push them, or keep another pull request with them."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -36,15 +38,18 @@ NO_FIXES = AskedFixes()
 async def push_asked(
     scene: PullScene, forge: Forge, run: Run, history: PullHistory, user: AskedFixes
 ) -> ChosenFixes:
-    """Push proven fixes if a person asks for them; return what was pushed, and what to say."""
+    """Push proven fixes if a person asks for them, or the settings say so for the author; return
+    what was pushed, and what to say.
+    """
     session, pull = scene.session, scene.pull
     orders = select_orders(scene.judged, OrderVerb.APPLY)
     tip, workshop = run.landing.published, await session.workshop(fresh=False)
-    if not (user.push or orders) or not tip or await is_landed(pull, run, workshop):
+    every = user.push or _is_among(pull.author, scene.settings.push_for)
+    if not (every or orders) or not tip or await is_landed(pull, run, workshop):
         return ChosenFixes()
     if pull.fork and not pull.push_to:
         return ChosenFixes(notes=(_FORK,))
-    every = user.push or any(not order.thread for order in orders)
+    every = every or any(not order.thread for order in orders)
     asked = None if every else find_ordered(scene.conversation, history, orders)
     known = load_dismissals(session.store, session.key)
     name = f"refs/punchlist/pull/{pull.number}/fixes"
@@ -56,6 +61,12 @@ async def push_asked(
     if why := await push_fixes(git, pull, chosen.tip, login):
         return ChosenFixes(notes=(*chosen.notes, f"the fixes could not be pushed: {why}"))
     return chosen
+
+
+def _is_among(author: str, names: Iterable[str]) -> bool:
+    """Return whether the author is one of these; forges name bots with `[bot]` or without."""
+    plain = {name.casefold().removesuffix("[bot]") for name in names}
+    return bool(author) and author.casefold().removesuffix("[bot]") in plain
 
 
 class FixStacks:
