@@ -77,7 +77,7 @@ def test_every_example_of_a_notice_of_github_is_read_and_those_about_pushes_ask_
                 if isinstance(read, PullNotice):
                     asked.add((event["name"], payload["action"]))
     assert asked == {
-        *(("pull_request", each) for each in ("opened", "reopened", "synchronize", "ready_for_review")),
+        *(("pull_request", each) for each in ("opened", "reopened", "synchronize", "ready_for_review", "closed")),
         *(("pull_request_review_thread", each) for each in ("resolved", "unresolved")),
         ("check_suite", "rerequested"),
         ("merge_group", "checks_requested"),
