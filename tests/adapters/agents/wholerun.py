@@ -18,6 +18,7 @@ from stub_requests import Request
 from stubmodel import StubModel
 
 import punchlist
+import warm
 
 KEY = "sk-dummy-0123456789abcdef"
 SOURCE = str(Path(punchlist.__file__).parents[1])
@@ -368,7 +369,7 @@ class Project:
         return "--findings", str(path)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        line = [sys.executable, "-m", "punchlist", *arguments]
+        line = warm.command(*arguments)
         pipe = subprocess.PIPE
         return subprocess.Popen(
             line,
