@@ -546,7 +546,10 @@ def test_fixes_are_pushed_without_a_word_for_the_authors_that_the_settings_name(
     pr(**{"pr.push-for": "rabbit"})
     shop.follow()
     assert shop.state.head == before
-    pr(**{"pr.push-for": "rabbit,Ann[bot]"})
+    pr(**{"pr.push-for": "ann[bot]"})
+    shop.follow()
+    assert shop.state.head == before, "a person may have the name of a bot"
+    pr(**{"pr.push-for": "rabbit,Ann"})
     shop.follow()
     assert shop.state.head != before
     assert shop.state.concluded()[-1] == (shop.state.head, "success")

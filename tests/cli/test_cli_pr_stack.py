@@ -264,3 +264,95 @@ def test_its_own_pull_request_is_not_reviewed_and_goes_with_the_first(shop, pr):
     assert "is closed" in pr.punchlist(*pr.arguments()).stderr
     assert (shop.list_states(), shop.tip()) == (["closed"], "")
     assert "is closed" in state.pulls[0]["comments"][0]["body"]
+
+
+def change_tip(shop, *command, files=()):
+    """A person does something to the newest commit of the branch, and pushes with force."""
+    git = shop.repo.git
+    git("fetch", "--quiet", "origin", BRANCH)
+    git("checkout", "--quiet", "--detach", "FETCH_HEAD")
+    for path in files:
+        (shop.repo.root / path).write_text("MINE = 1\n")
+        git("add", path)
+    git(*command)
+    git("push", "--quiet", "--force", "origin", f"HEAD:refs/heads/{BRANCH}")
+    git("checkout", "--quiet", "main")
+    shop.follow()
+    return shop.tip()
+
+
+def test_a_commit_of_ours_that_a_person_changed_is_theirs_whatever_its_text_says(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    pr()
+    amend = ("commit", "--quiet", "--amend", "--no-edit", "--reset-author")
+    theirs = change_tip(shop, *amend, files=["mine.py"])
+    shop.commit_on("topic", {"b.py": "import uuid\n"})
+    assert "a commit that punchlist did not make" in pr()
+    assert shop.tip() == theirs
+    shop.state.state = "closed"
+    closed = pr.punchlist(*pr.arguments())
+    assert "a commit that punchlist did not make" in closed.stderr
+    assert (shop.tip(), shop.list_states()) == (theirs, ["open"])
+
+
+def test_only_what_is_nothing_but_ours_for_an_open_pull_request_is_not_reviewed(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    state = shop.state
+    pr()
+    assert "is not reviewed" in pr.punchlist(*pr.arguments(number=8)).stderr
+    state.pulls[0]["base"] = "main"  # as forges do when the branch is merged and deleted
+    assert "is not reviewed" not in pr.punchlist(*pr.arguments(number=8)).stderr
+    state.pulls[0]["base"] = "topic"
+    shop.commit_on(BRANCH, {"evil.py": "import os\nexec(input())\n"})
+    assert "is not reviewed" not in pr.punchlist(*pr.arguments(number=8)).stderr
+
+
+def test_a_fix_that_was_refused_does_not_come_back_with_another_in_its_commit(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": "import json\n"})
+    pr()
+    shop.state.pulls[0]["state"] = "closed"
+    shop.commit_on("topic", {"a.py": "import json, math\n"})
+    assert "which a person refused" in pr()
+    assert shop.list_states() == ["closed"]
+    pr("--stack")
+    assert shop.list_states()[-1] == "open"
+    assert "import" not in shop.read()
+
+
+def test_what_the_users_git_adds_is_not_pushed_and_names_that_look_alike_are_no_trouble(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    git = shop.repo.git
+    git("push", "--quiet", "origin", f"main:refs/heads/a/refs/heads/{BRANCH}")
+    git("config", "push.followTags", "true")
+    git("tag", "--annotate", "--message=private", "unpublished", "topic")
+    pr()
+    assert shop.list_states() == ["open"]
+    assert "unpublished" not in shop.bare("for-each-ref")
+
+
+def test_nothing_is_pushed_to_another_repository_or_to_a_branch_of_that_name(shop, pr, tmp_path):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    git, other = shop.repo.git, tmp_path / "other" / "else.git"
+    git("push", "--quiet", "origin", f"main:refs/heads/{BRANCH}")  # a person's bookmark
+    before = shop.tip()
+    assert "a commit that punchlist did not make" in pr()
+    assert shop.tip() == before
+    git("clone", "--quiet", "--bare", str(shop.remote), str(other))
+    git("remote", "set-url", "origin", str(other))
+    assert f"the remote origin is not {shop.kind.repository}" in pr()
+    refs = git("--git-dir", str(other), "rev-parse", f"refs/heads/{BRANCH}")
+    assert refs == before
+
+
+def test_where_git_is_away_when_it_must_be_closed_that_is_an_error_and_tried_again(shop, pr):
+    shop.begin({"z.py": "Z = 1\n"}, {"a.py": unused(1)})
+    pr()
+    shop.state.state = "closed"
+    away = f"/nowhere/{shop.kind.repository}"
+    shop.repo.git("remote", "set-url", "origin", away)
+    said = pr.punchlist(*pr.arguments())
+    assert "git ls-remote failed" in said.stderr
+    assert shop.list_states() == ["open"]
+    shop.repo.git("remote", "set-url", "origin", str(shop.remote))
+    pr.punchlist(*pr.arguments())
+    assert (shop.list_states(), shop.tip()) == (["closed"], "")

@@ -1,6 +1,7 @@
 """The stacked pull request of a journey: what people do to it, punchlist's branch, and the laws of both."""
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from journey_world import STACK, World
@@ -95,10 +96,13 @@ class Branch:
     async def read_tip(self) -> str:
         return self._journey.state.branches.get(STACK, "")
 
-    async def is_ours(self, tip: str) -> bool:
-        return tip not in self._journey.truth.strange
+    async def is_ours(self, tip: str, known: Collection[str]) -> bool:
+        """As git's: by its hash, or because the pull request has it."""
+        merged = bool(known) and tip in self._journey.commits
+        return tip in known or tip == self._journey.noted or merged
 
     async def push(self, tip: str, old: str) -> str:
+        self._journey.noted = tip
         if await self.read_tip() != old:
             return "stale info"
         self._journey.judge_push(tip, old)
@@ -118,6 +122,8 @@ class StackLaws(Stacks):
         super().__init__(*given)
         self.told_stacks: dict[int, set[str]] = {}
         """By stacked pull request: the fixes that it was last seen with."""
+        self.noted = ""
+        """What was about to be pushed last: a process that is killed then leaves this."""
 
     def judge_push(self, tip: str, old: str) -> None:
         """Judge what punchlist pushes to its own branch, at the moment it does."""

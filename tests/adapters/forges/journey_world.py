@@ -129,6 +129,7 @@ class World:
         self.squashed: set[str] = set()
         """Tips of punchlist's branch that were merged as one commit."""
         self.stacks: dict[str, Shown] = {}
+        self.pushed_tips: set[str] = set()
         """By run: what was recorded of its stacked pull request."""
         self.renamed: dict[str, str] = {}
         """By path of a file of the base: the one that it has there, if it is another."""

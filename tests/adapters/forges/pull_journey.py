@@ -216,6 +216,7 @@ class Journey(People, StackPeople, Laws):
         if kept.tip:
             shown = Shown(pull="", head="", updates=1, stack=kept.tip, stacked=dict(kept.items))
             self.stacks[run.id] = shown
+            self.pushed_tips.add(kept.tip)
 
     async def _keep_stack(self, process: Process, run: Run, judged: Any) -> KeptStack:
         asked = bool(select_orders(judged, OrderVerb.STACK))
@@ -226,10 +227,11 @@ class Journey(People, StackPeople, Laws):
         landed = self._is_landed(run)
         shown = show_dismissed(run, self.dismissals, landed=landed)
 
-        async def choose(items: frozenset[int]) -> ChosenFixes:
+        async def choose(items: frozenset[int], _: frozenset[int]) -> ChosenFixes:
             return self._choose_fixes(shown, items)
 
-        keeper = StackKeeper(process.forge, Branch(self), process.pull)
+        history = self._history()
+        keeper = StackKeeper(process.forge, Branch(self), process.pull, history.tips)
         held = replace(shown, items={}) if landed else shown
         wish = StackWish(always=always, asked=asked)
         return await keeper.keep(held, follow_keys(self.runs)[run.id], choose, wish)
@@ -264,7 +266,10 @@ class Journey(People, StackPeople, Laws):
 
     def _history(self) -> PullHistory:
         return PullHistory(
-            runs=tuple(self.runs), orders=dict(self.orders), stacks=dict(self.stacks)
+            runs=tuple(self.runs),
+            orders=dict(self.orders),
+            stacks=dict(self.stacks),
+            tips=frozenset(self.pushed_tips),
         )
 
     def _dismiss(self, found: Iterator[FoundDismissal]) -> None:

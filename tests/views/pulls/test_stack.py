@@ -4,7 +4,6 @@ import pytest
 from msgspec.structs import replace
 from pull_model import PULL, PullModel, make_item, make_picture
 
-from punchlist.adapters.forges.stack_branch import is_own_commit
 from punchlist.model.item.item import Status
 from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.views.pulls.board import Settled, make_board, own_threads
@@ -25,10 +24,11 @@ from punchlist.views.pulls.stack_text import list_offered, make_stack
 FIXED, CLAIMED = make_item(1, Status.FIXED), make_item(2, Status.FIXED, proofs=(Proof(ProofClass.CLAIM, "I did"),))  # fmt: skip
 LEFT, DISMISSED = make_item(3), make_item(4, Status.DISMISSED)
 RUN = make_picture(FIXED, CLAIMED, LEFT, DISMISSED).run
+TIP = "c" * 40
 
 
 def make_pull(number, items=(1,), *, body="", **more):
-    made = make_stack(PULL, RUN, items, {})
+    made = make_stack(PULL, RUN, items, {}, TIP)
     values = {"title": made.title, "base_name": "topic", "open": True, "own": True, **more}
     url = f"https://github.example/acme/shop/pull/{number}"
     return StackedPull(number=number, url=url, body=body or made.body, **values)
@@ -40,26 +40,28 @@ def test_only_proven_fixes_are_offered_and_not_those_that_a_person_closed():
 
 
 def test_it_says_what_it_holds_and_is_known_again():
-    board = make_stack(PULL, RUN, [1], {1: "key"})
+    board = make_stack(PULL, RUN, [1], {1: "key"}, TIP)
     assert (board.branch, board.base_name) == ("punchlist/pr-7", "topic")
     assert board.title == "Punchlist: 1 proven fix for #7"
     assert "- **major** Defect 1 `a.py:3`: analyzer clean" in board.body
     assert is_marked(board.body, "punchlist/pr-7")
     assert not is_marked(board.body, "punchlist/pr-8")
     assert make_pull(8, body=board.body).fixes == {hash_key("key")}
+    assert make_pull(8, body=board.body).tip == TIP
     assert parse_branch("punchlist/pr-7") == 7
     assert parse_branch("punchlist/pr-07") is parse_branch("topic") is None
-    assert make_stack(replace(PULL, markup=GITLAB), RUN, [1], {}).title.endswith("for !7")
+    assert make_stack(replace(PULL, markup=GITLAB), RUN, [1], {}, TIP).title.endswith("for !7")
 
 
 def test_text_of_strangers_neither_forges_its_mark_nor_makes_it_too_long():
-    evil = "<!-- punchlist-fixes 000000000000 -->\n/merge\n<!-- punchlist:stack 9 -->"
+    evil = f"<!-- punchlist-tip {'e' * 40} --><!-- punchlist-fixes 000000000000 -->\n/merge\n<!-- punchlist:stack 9 -->"
     items = [make_item(n, Status.FIXED, title=evil * 9, path=evil.replace("\n", " ")) for n in range(1, 400)]  # fmt: skip
     run = make_picture(*items).run
     pull = replace(PULL, markup=GITLAB)
-    board = make_stack(pull, run, [item.number for item in items], {})
+    board = make_stack(pull, run, [item.number for item in items], {}, TIP)
     assert len(board.body) <= BODY_LIMIT
     assert len(make_pull(8, body=board.body).fixes) == 399
+    assert make_pull(8, body=board.body).tip == TIP
     assert read_mark(board.body).key == "7"
     assert "\n/merge" not in board.body
 
@@ -107,17 +109,3 @@ Fix it
 
 Punchlist-Run: 260101-abcdef
 """
-
-
-@pytest.mark.parametrize(
-    ("committer", "ours"),
-    [
-        ("Punchlist <punchlist@localhost> 1700000000 +0000", True),
-        ("Punchlist <punchlist@localhost> 1700000099 +0000", False),
-        ("Ann <ann@example.org> 1700000000 +0000", False),
-    ],
-)
-def test_a_commit_that_others_have_amended_or_rebased_is_not_ours(committer, ours):
-    raw = OWN.format(tree="a" * 40, committer=committer)
-    assert is_own_commit(raw) is ours
-    assert not is_own_commit(raw.replace("Punchlist-Run", "Run"))

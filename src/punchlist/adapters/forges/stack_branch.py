@@ -1,17 +1,16 @@
 """The branch of ours with the fixes of a pull request, in the remote repository."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from punchlist.adapters.forges.pull_commits import NETWORK, REMOTE, fetch_commits
 from punchlist.adapters.git.command import Git, decode_text, error_text
 from punchlist.adapters.process.run import named_environment
 from punchlist.errors import RepositoryError
-from punchlist.model.ledger.commit_trailers import read_trailers
 from punchlist.views.pulls.conversation import PullRequest
 from punchlist.views.pulls.stack import name_branch
 
-_PEOPLE = re.compile(r"^(author|committer) (.*)$", re.MULTILINE)
+_ALONE = ("--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
+"""What the user's settings add to a push of theirs is not pushed."""
 
 
 class StackBranch:
@@ -23,24 +22,33 @@ class StackBranch:
         self._login = login
         self._env = {**named_environment(NETWORK), **login}
         self._ref = f"refs/heads/{name_branch(pull.number)}"
+        self._noted = f"refs/punchlist/pull/{pull.number}/pushed"
 
     async def read_tip(self) -> str:
+        await self._require_remote()
         ran = await self._git.run("ls-remote", "--quiet", REMOTE, self._ref, env=self._env)
         if not ran.ok:
             raise RepositoryError(f"{self._pull.url}: git ls-remote failed: {error_text(ran)}")
-        return decode_text(ran.stdout).partition("\t")[0].strip()
+        # Git also lists branches whose names end so.
+        lines = (line.split("\t") for line in decode_text(ran.stdout).splitlines())
+        return next((tip for tip, ref in lines if ref == self._ref), "")
 
-    async def is_ours(self, tip: str) -> bool:
-        """A commit of others stands on top of ours, or has other dates and names if ours was
-        changed; so the last one tells.
+    async def is_ours(self, tip: str, known: Collection[str]) -> bool:
+        """By the hash of the commit: people who change a commit of ours may keep all of its text.
+        What the pull request has already is not lost either, if the branch was ours before.
         """
+        noted = await self._git.find_line("rev-parse", "--verify", "--quiet", self._noted)
+        if tip in (*known, noted):
+            return True
+        if not known:
+            return False
         refs = (f"+{self._ref}:refs/punchlist/pull/{self._pull.number}/stack",)
         await fetch_commits(self._git, self._pull.url, (tip,), refs, self._login)
-        if await self._git.is_ancestor(tip, self._pull.head):
-            return True
-        return is_own_commit(decode_text(await self._git.check_output("cat-file", "commit", tip)))
+        return await self._git.is_ancestor(tip, self._pull.head)
 
     async def push(self, tip: str, old: str) -> str:
+        # Noted before: a process that is killed after the push knows the commit again.
+        await self._git.check_output("update-ref", self._noted, tip)
         return await self._push(old, f"{tip}:{self._ref}")
 
     async def delete(self, tip: str) -> str:
@@ -49,16 +57,15 @@ class StackBranch:
     async def _push(self, old: str, refspec: str) -> str:
         """Push if the remote branch is still where it was seen."""
         lease = f"--force-with-lease={self._ref}:{old}"
-        push = ("push", "--quiet", "--no-verify", lease, REMOTE, refspec)
-        ran = await self._git.run(*push, env=self._env)
+        ran = await self._git.run("push", *_ALONE, lease, REMOTE, refspec, env=self._env)
         return "" if ran.ok else error_text(ran)
 
-
-def is_own_commit(raw: str) -> bool:
-    """Return whether punchlist made a commit: it is of a run, and its author committed it, at the
-    same second. Amended, rebased or picked by others it is theirs.
-    """
-    head, _, message = raw.partition("\n\n")
-    people = dict(_PEOPLE.findall(head))
-    same = people.get("author") is not None and people.get("author") == people.get("committer")
-    return same and bool(read_trailers(message).run)
+    async def _require_remote(self) -> None:
+        """Raise RepositoryError if what is pushed would go to another repository."""
+        ran = await self._git.run("remote", "get-url", "--push", REMOTE)
+        place = decode_text(ran.stdout).strip().removesuffix("/").removesuffix(".git")
+        name = self._pull.repository
+        if not place.casefold().endswith((f"/{name}".casefold(), f":{name}".casefold())):
+            hint = f"git remote set-url {REMOTE} to the address of {name}"
+            what = f"the remote {REMOTE} is not {name}: nothing is pushed"
+            raise RepositoryError(what, hint=hint)

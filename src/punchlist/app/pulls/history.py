@@ -30,6 +30,8 @@ class PullHistory(Struct, frozen=True, kw_only=True):
     """By run and item: the commit with its fix, if that was pushed without the others."""
 
     stacks: Mapping[str, Shown] = {}
+    tips: frozenset[str] = frozenset()
+    """The commits that were pushed to the branch of the stacked pull request."""
     """By run whose fixes were in a stacked pull request: what was shown last."""
 
     @property
@@ -67,6 +69,7 @@ def load_history(session: Session, url: str) -> PullHistory:
         closed=frozenset(shown[-1][1].closed) if shown else frozenset(),
         applied={run: event.applied for run, event in shown if event.applied},
         stacks={run: event for run, event in shown if event.stack},
+        tips=frozenset(event.stack for _, event in shown if event.stack),
     )
 
 

@@ -64,9 +64,10 @@ async def push_asked(
 
 
 def _is_among(author: str, names: Iterable[str]) -> bool:
-    """Return whether the author is one of these; forges name bots with `[bot]` or without."""
-    plain = {name.casefold().removesuffix("[bot]") for name in names}
-    return bool(author) and author.casefold().removesuffix("[bot]") in plain
+    """Return whether the author is one of these. A person may have the name of a bot without its
+    `[bot]`.
+    """
+    return author.casefold() in {name.casefold() for name in names}
 
 
 class FixStacks:
@@ -92,13 +93,13 @@ class FixStacks:
         known = load_dismissals(session.store, session.key)
         shown = show_dismissed(run, known, landed=landed)
 
-        async def choose(items: frozenset[int]) -> ChosenFixes:
+        async def choose(items: frozenset[int], refused: frozenset[int]) -> ChosenFixes:
             name = f"refs/punchlist/pull/{pull.number}/stacked"
-            return await choose_fixes(shown, workshop, items, name)
+            return await choose_fixes(shown, workshop, items, name, refused)
 
         login = await self._forge.make_git_login()
         branch = StackBranch(session.required_checkout.user_git, pull, login)
-        keeper = StackKeeper(self._forge, branch, pull, dry=self._user.dry)
+        keeper = StackKeeper(self._forge, branch, pull, history.tips, dry=self._user.dry)
         there = shown.items if landed else pushed.items
         held = replace(shown, items={n: each for n, each in shown.items.items() if n not in there})
         keys = follow_keys(history.runs)[run.id]

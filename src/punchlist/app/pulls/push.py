@@ -17,6 +17,8 @@ from punchlist.ports.repository import RegionDraft
 from punchlist.steps.support.arrange_commits import render_group
 from punchlist.views.pulls.board import is_proven
 
+_NONE = frozenset[int]()
+
 
 class ChosenFixes(Struct, frozen=True, kw_only=True):
     """What is pushed: the run's whole branch, or a commit (`tip`) with some of its fixes."""
@@ -38,9 +40,17 @@ class FixChain(Struct, frozen=True):
         return frozenset(item for each in self.landed for item in each.items)
 
 
-def explain_refusal(chain: FixChain, run: Run, asked: frozenset[int] | None) -> str:
-    """Return why a chain of fixes is not pushed, or "". `asked`: the items, or None for all."""
+def explain_refusal(
+    chain: FixChain, run: Run, asked: frozenset[int] | None, refused: frozenset[int] = _NONE
+) -> str:
+    """Return why a chain of fixes is not pushed, or "". `asked`: the items, or None for all.
+    `refused`: items whose fixes people do not want.
+    """
     items = sorted(chain.items)
+    if unwanted := sorted(chain.items & refused):
+        named = ", ".join(f"item {number}" for number in items if number not in refused)
+        what = f"its fix cannot be told apart from that of item {unwanted[0]}"
+        return f"{named}: not offered: {what}, which a person refused"
     unproven = [n for n in items if n not in run.items or not is_proven(run.items[n])]
     if unproven:
         first = run.items.get(unproven[0])
@@ -58,14 +68,17 @@ def explain_refusal(chain: FixChain, run: Run, asked: frozenset[int] | None) -> 
 
 
 def choose_chains(
-    chains: Sequence[FixChain], run: Run, asked: frozenset[int] | None
+    chains: Sequence[FixChain],
+    run: Run,
+    asked: frozenset[int] | None,
+    refused: frozenset[int] = _NONE,
 ) -> tuple[list[FixChain], tuple[str, ...]]:
     """Return the chains that are pushed, and why others that were asked for are not."""
     chosen, notes = [], []
     for chain in chains:
         if asked is not None and asked.isdisjoint(chain.items):
             continue
-        if why := explain_refusal(chain, run, asked):
+        if why := explain_refusal(chain, run, asked, refused):
             notes.append(why)
         else:
             chosen.append(chain)
@@ -73,7 +86,11 @@ def choose_chains(
 
 
 async def choose_fixes(
-    run: Run, workshop: Workshop, asked: frozenset[int] | None, name: str
+    run: Run,
+    workshop: Workshop,
+    asked: frozenset[int] | None,
+    name: str,
+    refused: frozenset[int] = _NONE,
 ) -> ChosenFixes:
     """Return what to push of a run; commits that are not there yet are made, and fetched into the
     user's repository as `name`. Dismissed items are no fixes: see `show_dismissed`.
@@ -87,7 +104,7 @@ async def choose_fixes(
     regions = find_regions([each.lines for each in made])
     known = {each.commit: each for each in landing.landed}
     chains = list(_make_chains(join_changes(regions, len(made)), [known[m.commit] for m in made]))
-    chosen, notes = choose_chains(chains, run, asked)
+    chosen, notes = choose_chains(chains, run, asked, refused)
     if len(chosen) == len(chains):
         return ChosenFixes(tip=landing.published)
     if not chosen:

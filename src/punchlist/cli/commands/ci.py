@@ -32,7 +32,7 @@ from punchlist.cli.show.json import exit_code
 from punchlist.cli.show.review import render_review
 from punchlist.cli.show.words import escape_text
 from punchlist.cli.terminal import note, print_json
-from punchlist.errors import ToolError, UsageError
+from punchlist.errors import RepositoryError, ToolError, UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.ports.forge.forge import WriteRefused
 from punchlist.views.pulls.conversation import FixOffer
@@ -165,7 +165,7 @@ async def _close(session: Session, asked: _Work) -> CiDocument:
         await PullAnswer.open(session, str(number))
     except NothingToAnswer:
         return document
-    except ToolError as error:
+    except (ToolError, RepositoryError) as error:
         return replace(document, notes=(str(error),))
     return document
 

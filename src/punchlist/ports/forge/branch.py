@@ -1,5 +1,6 @@
 """The port to the branch of ours that holds the fixes of a pull request."""
 
+from collections.abc import Collection
 from typing import Protocol
 
 
@@ -10,8 +11,10 @@ class FixBranch(Protocol):
         """Return the commit that the branch has in the remote repository now, or ""."""
         ...
 
-    async def is_ours(self, tip: str) -> bool:
-        """Return whether no commit of others is lost if the branch has another tip than this."""
+    async def is_ours(self, tip: str, known: Collection[str]) -> bool:
+        """Return whether no commit of others is lost if the branch has another tip than this.
+        `known`: tips that punchlist is known to have pushed there.
+        """
         ...
 
     async def push(self, tip: str, old: str) -> str:

@@ -39,6 +39,7 @@ class PullRequest(Struct, frozen=True, kw_only=True):
     ref: str
     """The ref of its head in the repository that it is for."""
     title: str = ""
+    body: str = ""
     author: str = ""
     fork: bool = False
     """The branch is in another repository."""

@@ -14,6 +14,7 @@ from punchlist.views.pulls.marks import MarkKind, add_mark, read_mark
 _PREFIX = "punchlist/pr-"
 _BRANCH = re.compile(rf"{_PREFIX}(?P<number>[1-9][0-9]{{0,8}})")
 _FIXES = re.compile(r"<!-- punchlist-fixes((?: [0-9a-f]{12})*) -->")
+_TIP = re.compile(r"<!-- punchlist-tip ([0-9a-f]{40,64}) -->")
 _ENDED = "ended"
 
 
@@ -40,6 +41,11 @@ class StackedPull(Struct, frozen=True, kw_only=True):
         """The hashed keys of the items whose fixes it holds."""
         found = _FIXES.findall(self.body)  # the last is ours: paths may look like one
         return frozenset(found[-1].split()) if found else frozenset()
+
+    @property
+    def tip(self) -> str:
+        """The commit that punchlist pushed last to its branch; '' if that is not known."""
+        return read_tip(self.body)
 
     @property
     def _mark(self) -> str:
@@ -88,6 +94,17 @@ def is_marked(body: str, branch: str) -> bool:
     if mark is None or mark.kind != MarkKind.STACK:
         return False
     return branch == f"{_PREFIX}{mark.key.partition('/')[0]}"
+
+
+def mark_tip(commit: str) -> str:
+    """Return the hidden part of a description that says what punchlist pushed."""
+    return f"<!-- punchlist-tip {commit} -->"
+
+
+def read_tip(body: str) -> str:
+    """Return what punchlist pushed, by the description of its pull request, or ''."""
+    found = _TIP.findall(body)  # the last is ours: paths may look like one
+    return str(found[-1]) if found else ""
 
 
 def hash_key(key: str) -> str:

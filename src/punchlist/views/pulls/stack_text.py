@@ -11,7 +11,7 @@ from punchlist.views.pulls.board import is_proven
 from punchlist.views.pulls.board_text import limit_line
 from punchlist.views.pulls.conversation import PullRequest
 from punchlist.views.pulls.marks import MarkKind, add_mark
-from punchlist.views.pulls.stack import StackBoard, hash_key, name_branch
+from punchlist.views.pulls.stack import StackBoard, hash_key, mark_tip, name_branch
 
 _ROWS = 200
 _HOW = (
@@ -34,9 +34,9 @@ def list_offered(run: Run, keys: Mapping[int, str], refused: Collection[str]) ->
 
 
 def make_stack(
-    pull: PullRequest, run: Run, items: Collection[int], keys: Mapping[int, str]
+    pull: PullRequest, run: Run, items: Collection[int], keys: Mapping[int, str], tip: str
 ) -> StackBoard:
-    """Return the pull request with the fixes of these items."""
+    """Return the pull request with the fixes of these items, whose branch is at `tip`."""
     held = sorted((run.items[number] for number in items), key=reading_order)
     count = pluralize(len(held), "proven fix", "proven fixes")
     rows = [_render_row(item) for item in held[:_ROWS]]
@@ -48,6 +48,7 @@ def make_stack(
         "\n".join(rows),
         _HOW.format(name),
         f"<sub>Run {inline_code(run.id)} at `{run.started.change.head[:10]}`</sub>",
+        mark_tip(tip),
         f"<!-- punchlist-fixes{''.join(f' {key}' for key in known)} -->",
     )
     body = pull.markup.finish("\n\n".join(parts))

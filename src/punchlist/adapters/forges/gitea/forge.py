@@ -61,6 +61,7 @@ class GiteaForge:
                 head_name=pull.head.ref,
                 ref=f"refs/pull/{pull.number}/head",
                 title=pull.title,
+                body=pull.body,
                 author=pull.user.login if pull.user else "",
                 fork=_is_fork(pull, api.repository),
                 open=pull.state == "open",

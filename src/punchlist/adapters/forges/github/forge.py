@@ -58,6 +58,7 @@ class GithubForge:
                 head_name=pull.head.ref,
                 ref=f"refs/pull/{pull.number}/head",
                 title=pull.title,
+                body=pull.body or "",
                 author=pull.user.login if pull.user else "",
                 fork=theirs.casefold() != api.repository.casefold(),
                 open=pull.state == "open",

@@ -64,6 +64,7 @@ class GitlabForge:
                 head_name=found.source_branch,
                 ref=f"refs/merge-requests/{found.iid}/head",
                 title=found.title,
+                body=found.description or "",
                 author=found.author.username if found.author else "",
                 fork=fork,
                 push_to=await self._find_fork(api, found) if fork else "",
