@@ -124,6 +124,20 @@ def test_the_app_pushes_the_branch_with_the_fixes_and_finds_its_pull_request_aga
     assert (again["stack"], again["updates"]) == (first["stack"], [])
 
 
+def test_a_remote_that_is_not_on_the_server_does_not_get_to_see_the_token(
+    site, typed, repo, tmp_path
+):
+    site.begin({"README": "shop"}, {"a.py": "import os\n\n\nX = 1\n"})
+    seen, hook = tmp_path / "seen", site.remote / "hooks" / "post-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\nenv > {seen}\n")
+    hook.chmod(0o755)
+    said = typed("pr", "7", "--no-checks", "--stack", "--json")
+    assert json.loads(said.stdout)["stack"], said.stderr
+    assert "PATH=" in seen.read_text()
+    assert "ghs_" not in seen.read_text()
+
+
 def test_doctor_says_that_the_key_works_and_what_the_app_lacks(site, typed, key_file):
     site.repo.commit({"README": "shop"})
     app = site.state.app

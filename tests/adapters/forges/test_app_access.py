@@ -11,6 +11,7 @@ from github_pulls import GithubServer
 from msgspec.structs import replace
 from test_forge_contract import board, hear, show
 
+from punchlist.adapters.git.command import Git
 from punchlist.adapters.rest.github_app.app_key import AppKey
 from punchlist.adapters.rest.github_app.permissions import FILING
 from punchlist.adapters.rest.retry import NotThere, Unavailable
@@ -144,7 +145,14 @@ def test_a_key_of_another_app_says_so_and_shows_nothing_of_it(forge, app, tmp_pa
         hear(forge(issuer="31337"))
 
 
-def test_what_is_not_granted_is_not_asked_for(forge, app, server):
+@pytest.fixture
+def clone(repo, server):
+    """A clone of the repository over HTTP."""
+    repo.git("remote", "add", "origin", f"{server.api}/acme/shop.git")
+    return repo
+
+
+def test_what_is_not_granted_is_not_asked_for(forge, app, server, clone):
     app.granted = {
         "metadata": "read",
         "issues": "write",
@@ -159,7 +167,7 @@ def test_what_is_not_granted_is_not_asked_for(forge, app, server):
         "the token may not read the annotations of checks",
         "the token may not read code scanning alerts",
     )
-    asyncio.run(forge(needed=FILING).make_git_login())
+    asyncio.run(forge(needed=FILING, git=Git(clone.root)).make_git_login())
     assert app.asked[-1]["permissions"] == {"metadata": "read", "issues": "write"}
 
 
@@ -172,12 +180,46 @@ def test_a_check_of_the_same_name_by_another_app_is_left_alone(forge, app, serve
     assert server.state.statuses == []
 
 
-def test_git_gets_a_fresh_token_for_one_host_and_tells_no_other_helper(forge, app, server, clock):
-    first, again = (asyncio.run(forge().make_git_login()) for _ in range(2))
+def test_git_gets_a_fresh_token_for_one_host_and_tells_no_other_helper(
+    forge, app, server, clock, clone
+):
+    git = Git(clone.root)
+    first, again = (asyncio.run(forge(git=git).make_git_login()) for _ in range(2))
     assert first == again
     clock.now += HOUR - 200
-    later = asyncio.run(forge().make_git_login())
+    later = asyncio.run(forge(git=git).make_git_login())
     assert later["FORGE_TOKEN"] != first["FORGE_TOKEN"]
     assert first["GIT_CONFIG_KEY_0"] == f"credential.{server.api}.helper"
     assert first["GIT_CONFIG_VALUE_0"] == ""
     assert first["FORGE_TOKEN"] not in first["GIT_CONFIG_VALUE_1"]
+
+
+def test_git_gets_no_token_if_its_remote_is_elsewhere_too(forge, app, server, clone):
+    home, (scheme, _, host) = f"{server.api}/acme/shop.git", server.api.partition("://")
+    port = host.rpartition(":")[2]
+
+    def is_given():
+        return bool(asyncio.run(forge(git=Git(clone.root)).make_git_login()))
+
+    for address in (home, f"{scheme}://ann@{host}/acme/shop.git"):
+        clone.git("remote", "set-url", "origin", address)
+        assert is_given()
+    app.asked.clear()
+    app.expire_all()
+    for address in [
+        f"/mirrors/{host}/shop.git", f"file://{host}/acme/shop.git", f"ssh://git@{host}/acme/shop.git", "git@127.0.0.1:acme/shop.git",
+        f"https://{host}/acme/shop.git", f"{scheme}://localhost:{port}/acme/shop.git", f"{scheme}://127.0.0.1/acme/shop.git",
+        f"{scheme}://{host}@mirror.example/acme/shop.git", f"{scheme}://{host}#@mirror.example/acme/shop.git", f"ext::sh -c {home}",
+    ]:  # fmt: skip
+        clone.git("remote", "set-url", "origin", address)
+        assert not is_given(), address
+    clone.git("remote", "set-url", "origin", home)
+    clone.git("config", "url./mirrors/.pushInsteadOf", f"{server.api}/")
+    assert not is_given(), "git would push to a folder"
+    clone.git("config", "--remove-section", "url./mirrors/")
+    for address in (home, "ssh://git@mirror.example/acme/shop.git"):
+        clone.git("remote", "set-url", "--add", "--push", "origin", address)
+    assert not is_given(), "git would push to both"
+    clone.git("remote", "remove", "origin")
+    assert not is_given()
+    assert app.asked == [], "no token is made in vain"

@@ -8,7 +8,7 @@ from msgspec import Struct
 from punchlist.adapters.git.command import Git
 from punchlist.adapters.rest.client import RestClient, TokenRenewal, check_api_url
 from punchlist.adapters.rest.github_app.app_key import AppKey
-from punchlist.adapters.rest.github_app.git_login import make_git_login
+from punchlist.adapters.rest.github_app.git_login import make_git_login, takes_login
 from punchlist.adapters.rest.github_app.installation import AppAccess, AppPlace
 from punchlist.adapters.rest.github_app.permissions import ANSWERING, AppPermission
 from punchlist.adapters.rest.remote import parse_name, parse_remote, read_origin
@@ -67,9 +67,13 @@ class ForgePlace(Struct, frozen=True, kw_only=True):
         return AppAccess(key, there, pacing)
 
     async def make_git_login(self, pacing: Pacing) -> dict[str, str]:
-        """Return the variables with which git is the App at the forge; none without an App."""
+        """Return the variables with which git is the App at the forge; none without an App, or if
+        the remote `origin` is elsewhere.
+        """
         if self.app is None:
             return {}
         api = check_api_url(self.style, self.api)
+        if not await takes_login(self.git, self.style, api):
+            return {}
         access = self.open_app(self.app, pacing, await self.find_repository())
         return make_git_login(self.style, api, (await access.read_token())[0])
