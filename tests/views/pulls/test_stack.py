@@ -66,6 +66,15 @@ def test_text_of_strangers_neither_forges_its_mark_nor_makes_it_too_long():
     assert "\n/merge" not in board.body
 
 
+def test_one_whose_line_ends_the_forge_has_changed_keeps_its_description_when_it_is_closed():
+    have = make_pull(8)
+    changed = replace(have, body=have.body.replace("\n", "\r\n"))
+    assert end_body(changed, "it is over") == end_body(have, "it is over")
+    ended = replace(changed, body=end_body(changed, "it is over"), open=False)
+    assert (ended.fixes, ended.refused) == (have.fixes, False)
+    assert "Defect 1" in ended.body
+
+
 def test_the_newest_that_had_a_fix_tells_whether_people_want_it():
     closed, key = make_pull(8, open=False), hash_key(FIXED.fingerprint)
     assert closed.refused

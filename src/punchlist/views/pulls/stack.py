@@ -9,7 +9,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from punchlist.views.pulls.conversation import PullRequest
-from punchlist.views.pulls.marks import MarkKind, add_mark, read_mark
+from punchlist.views.pulls.marks import MarkKind, add_mark, clean_body, read_mark
 
 _PREFIX = "punchlist/pr-"
 _BRANCH = re.compile(rf"{_PREFIX}(?P<number>[1-9][0-9]{{0,8}})")
@@ -131,9 +131,10 @@ def end_body(stack: StackedPull, why: str) -> str:
     """Return the description of one that we close: with the reason, and marked as closed by us."""
     mark = read_mark(stack.body)
     number = mark.key.partition("/")[0] if mark else ""
-    told = stack.body.rpartition("\n\n<!-- punchlist:")[0]
-    body = f"{told}\n\n**Closed by punchlist**: {why}"
-    return add_mark(body, MarkKind.STACK, f"{number}/{_ENDED}")
+    body = clean_body(stack.body)  # a forge may have changed its line ends
+    told = body.rpartition("\n\n<!-- punchlist:")[0] if mark else body
+    told += f"\n\n**Closed by punchlist**: {why}"
+    return add_mark(told, MarkKind.STACK, f"{number}/{_ENDED}")
 
 
 def end_comment(why: str) -> str:
