@@ -66,6 +66,35 @@ def test_text_of_strangers_neither_forges_its_mark_nor_makes_it_too_long():
     assert "\n/merge" not in board.body
 
 
+def make_run(count, path="a.py"):
+    return make_picture(*(make_item(n, Status.FIXED, path=path) for n in range(1, count + 1))).run
+
+
+def test_however_long_its_rows_are_all_its_fixes_are_known_again_also_once_it_is_closed():
+    run = make_run(1500, path="component/" * 100)
+    board = make_stack(PULL, run, list(run.items), {}, TIP)
+    shown = board.body.count("- **major** Defect")
+    assert 20 < shown < 200
+    assert f"\n- and {1500 - shown} more\n\nLater runs" in board.body
+    closed = make_pull(8, body=board.body, open=False)
+    assert (len(closed.fixes), closed.tip) == (1500, TIP)
+    assert list_offered(run, {}, find_refused([closed])) == set()
+    ended = make_pull(9, body=end_body(closed, "no fix is left that `topic` lacks"), open=False)
+    assert ended.fixes == closed.fixes
+    assert "**Closed by punchlist**: no fix is left" in ended.body
+
+
+def test_a_closed_one_with_more_fixes_than_it_can_list_refuses_all_until_there_is_a_newer_one():
+    run = make_run(4100)
+    board = make_stack(PULL, run, list(run.items), {}, TIP)
+    assert len(board.body) <= BODY_LIMIT
+    closed, newer = make_pull(8, body=board.body, open=False), make_pull(9, items=[3])
+    assert list_offered(run, {}, find_refused([closed])) == set()
+    offered = list_offered(run, {}, find_refused([closed, newer]))
+    assert 3 in offered
+    assert 0 < len(offered) < 200, "those that it lists stay refused"
+
+
 def test_one_whose_line_ends_the_forge_has_changed_keeps_its_description_when_it_is_closed():
     have = make_pull(8)
     changed = replace(have, body=have.body.replace("\n", "\r\n"))

@@ -16,6 +16,8 @@ _BRANCH = re.compile(rf"{_PREFIX}(?P<number>[1-9][0-9]{{0,8}})")
 _FIXES = re.compile(r"<!-- punchlist-fixes((?: [0-9a-f]{12})*) -->")
 _TIP = re.compile(r"<!-- punchlist-tip ([0-9a-f]{40,64}) -->")
 _ENDED = "ended"
+UNLISTED = "f" * 12
+"""Stands for the fixes of a pull request that has more of them than it can list."""
 
 
 class StackedPull(Struct, frozen=True, kw_only=True):
@@ -113,11 +115,12 @@ def hash_key(key: str) -> str:
 
 def find_refused(stacks: Iterable[StackedPull]) -> frozenset[str]:
     """Return the hashed keys of fixes that people do not want in a pull request: of those that had
-    the fix, a person closed the newest.
+    the fix, a person closed the newest. UNLISTED is among them if the newest of all is closed and
+    has more fixes than it lists: any other fix may be one of those.
     """
     last: dict[str, bool] = {}
     for stack in sorted(stacks, key=lambda each: each.number):
-        last |= dict.fromkeys(stack.fixes, stack.refused)
+        last |= {UNLISTED: False, **dict.fromkeys(stack.fixes, stack.refused)}
     return frozenset(key for key, refused in last.items() if refused)
 
 
