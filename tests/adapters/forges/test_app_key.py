@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 
 import pytest
 from app_keys import make_key, openssl, rewrap
@@ -122,11 +123,18 @@ def test_a_file_that_others_can_read_is_refused(key_file, tmp_path, mode):
     assert raised.value.hint == f"chmod 600 {open_file}"
 
 
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    for file in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(Unavailable, match="is no file"):
+            AppKey(issuer="4242", file=str(file)).read()
+
+
 def test_a_file_that_is_not_there_or_in_the_repository_is_refused(key_file):
     for file, checkout, why in [
         ("/nowhere/app.pem", None, "No such file"),
         ("app.pem", None, "no whole path"),
-        (str(key_file.parent), None, "Is a directory"),
+        (str(key_file.parent), None, "is no file"),
         (str(key_file), key_file.parent, "lies in the repository under review"),
     ]:
         with pytest.raises(Unavailable, match=why):

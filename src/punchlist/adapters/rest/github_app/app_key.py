@@ -19,6 +19,8 @@ VARIABLE = "GITHUB_APP_KEY"
 """The environment variable that holds the key, unless the settings name another."""
 _ISSUER = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _LONGEST = 64 * 1024
+_OPENING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+"""A pipe or a device is not waited for."""
 _DRIFT = 60
 """Seconds that the clocks may differ by: a token begins so long ago, as GitHub asks for."""
 _LASTS = 540
@@ -84,9 +86,12 @@ class AppKey(Struct, frozen=True, kw_only=True):
             why = f"{what} lies in the repository under review, whose checks could read it"
             raise Unavailable(why, hint="move it elsewhere, such as ~/.config/punchlist")
         try:
-            with path.open("rb") as opened:
-                self._check_file(os.fstat(opened.fileno()), what)
-                return opened.read(_LONGEST).decode("ascii", "replace")
+            opened = os.open(path, _OPENING)
+            try:
+                self._check_file(os.fstat(opened), what)
+                return os.read(opened, _LONGEST).decode("ascii", "replace")
+            finally:
+                os.close(opened)
         except OSError as error:
             hint = "look at track.app-key-file"
             raise Unavailable(f"{what}: {error.strerror}", hint=hint) from error
