@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -678,6 +679,36 @@ def test_a_tree_that_another_process_had_meanwhile_is_made_anew(repo, home):
 
     commit = repo.commit({"a": "1"})
     assert not open_twice(repo, home, commit, use)
+
+
+def replace_folder(root):
+    shutil.rmtree(root)
+    root.mkdir()
+    (root / ".git").write_text("gitdir: elsewhere")
+
+
+def delete_file(root):
+    (root / "a").unlink()
+
+
+@pytest.mark.parametrize(
+    ("destroy", "lent"),
+    [(shutil.rmtree, True), (shutil.rmtree, False), (replace_folder, False), (delete_file, False)],
+)
+def test_a_tree_whose_folder_was_deleted_or_replaced_is_made_anew(repo, home, destroy, lent):
+    async def inside():
+        trees = await open_trees(repo.root, home)
+        async with trees.open_tree(commit, shared=True) as tree:
+            if lent:
+                destroy(tree.root)
+        if not lent:
+            destroy(tree.root)
+        async with trees.open_tree(commit) as again:
+            assert again.root == tree.root
+            return content(again)
+
+    commit = repo.commit({"a": "1"})
+    assert asyncio.run(inside()) == {"a": b"1"}
 
 
 def test_a_tree_is_made_anew_for_other_files(repo, home):

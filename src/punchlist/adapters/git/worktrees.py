@@ -107,11 +107,13 @@ class Slot:
         dot_git.unlink(missing_ok=True)
         dot_git.write_bytes(os.fsencode(f"gitdir: {self._admin}\n"))
 
-    def read_stamp(self) -> tuple[int, int] | None:
-        """Return what differs each time that the folder is prepared, in any process."""
+    def read_stamp(self) -> tuple[tuple[int, int], ...] | None:
+        """Return what differs each time that the folder is prepared, in any process, and once it
+        was emptied or replaced. None if it is not there as it was prepared.
+        """
         with suppress(OSError):
-            head = (self._admin / "HEAD").stat()
-            return head.st_ino, head.st_ctime_ns
+            found = [each.lstat() for each in (self._admin / "HEAD", self.root, self.root / ".git")]
+            return tuple((each.st_ino, each.st_ctime_ns) for each in found)
         return None
 
     def delete_files(self) -> None:
@@ -240,8 +242,8 @@ class WorkTrees:
                     write_overlay(slot.root, changes)
             self._last[slot.name] = commit
             yield WorkTree(slot.root, commit, listing, changes)
-            if clean:
-                self._untouched[slot.name] = (slot.read_stamp(), commit, changes)
+            if clean and (stamp := slot.read_stamp()):
+                self._untouched[slot.name] = (stamp, commit, changes)
         finally:
             if apart:
                 slot.delete()
