@@ -142,10 +142,23 @@ class NosecTokens:
             return self._tokenize(readline)
         text = file.read()
         file.seek(0)
-        # An encoding that is named could spell the word in other bytes.
-        if b"nosec" in text or any(b"coding" in each for each in text.split(b"\n", 2)[:2]):
-            return self._tokenize(readline)
-        return iter(())
+        return iter(()) if _is_plain(text) else self._tokenize(readline)
+
+
+def _is_plain(text: bytes) -> bool:
+    """Return whether the tokens of a file have no word `nosec`, and are read without an error that
+    its syntax tree does not have.
+    """
+    # An encoding that is named could spell the word in other bytes.
+    if b"nosec" in text or any(b"coding" in each for each in text.split(b"\n", 2)[:2]):
+        return False
+    # With a bare carriage return, tokens and parser do not agree on where lines end.
+    if text.count(b"\r") != text.count(b"\r\n"):
+        return False
+    try:
+        return text.isascii() or bool(text.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 class Extension:
