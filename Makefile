@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 PRODUCT := $(VENV)/.product
 READY := $(VENV)/.ready
 COVERED := .venv-covered/.ready
-# Three for each processor: many tests wait for agents, servers and watchdogs.
-WORKERS ?= $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN))))
+# Four for each processor: many tests wait for agents, servers and watchdogs.
+WORKERS ?= $(shell echo $$((4 * $$(getconf _NPROCESSORS_ONLN))))
 PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would compile everything again
 

@@ -199,6 +199,19 @@ KINDS = {
 
 
 SOAK = (
+    "fleet/test_workers.py::test_a_worker_that_breaks_off_every_run_pauses_and_the_runs_end_elsewhere",
+    "tui/test_tui_steer.py::test_an_escalation_is_decided_in_place",
+    "lsp/test_lsp_look.py::test_what_is_no_reviewed_file_of_a_repository_shows_nothing_and_ends_nothing",
+    "adapters/objects/test_objects_cli.py::test_documents_and_reports_are_in_the_store_for_every_machine_until_they_are_old",
+    "adapters/trackers/test_github_faults.py::test_requests_that_are_done_after_they_were_given_up_end_as_one_open_issue_with_the_next_filing",
+    "hostile/test_hostile_configuration.py::test_ten_thousand_excludes_cost_a_moment_and_only_what_they_name",
+    "hostile/test_hostile_checks.py::test_a_check_that_prints_a_hundred_megabytes_costs_neither_memory_nor_ledger",
+    "adapters/agents/test_agent_network_user.py",
+    "web/test_page_items.py::test_two_rounds_say_what_was_fixed_in_between",
+    "cli/test_cli_gate.py::test_fixes_that_the_code_lacks_fail_the_check_only_if_they_are_severe_enough",
+    "cli/test_cli_terminal.py::test_ctrl_c_stops_cleanly_and_resume_goes_on_without_asking_ruff_again",
+    "journeys/test_order.py[breaks only in company",
+    "journeys/test_prove.py::test_an_altered_diff_whose_evidence_was_made_to_fit_is_judged_by_what_it_does",
     "adapters/agents/test_copilot_real.py",
     "adapters/agents/test_agent_real.py[qwen",
     "adapters/agents/test_agent_real.py[no",  # without walls
