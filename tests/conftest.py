@@ -431,6 +431,7 @@ SOAK = (
 
 LONG = (
     "fleet/",
+    "release/",
     "cli/test_cli_pr.py",
     "web/test_two_servers.py",
     "adapters/agents/test_opencode_real.py",
@@ -449,8 +450,10 @@ LONG = (
     "lsp/",
     "tui/",
     "hostile/",
+    "adapters/postgres/",
+    "adapters/sandbox/",
     "journeys/",
-    "docs/test_docs.py",
+    "docs/",
     "steps/judging/",
     "web/",
     "cli/",

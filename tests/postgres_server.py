@@ -31,7 +31,7 @@ def _version(path: Path) -> int:
 class PostgresServer:
     """A server in a folder of its own, which can be killed and started again."""
 
-    def __init__(self, programs: Path, folder: Path) -> None:
+    def __init__(self, programs: Path, folder: Path, *, durable: bool) -> None:
         self._programs = programs
         self._data, self._log, port = folder / "data", folder / "log", _free_port()
         if os.getuid() == 0:
@@ -41,6 +41,8 @@ class PostgresServer:
             "--no-sync",
         )
         self._options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories='' -c max_connections=200"
+        if not durable:
+            self._options += " -c fsync=off -c full_page_writes=off"
         self.url = f"postgresql://{USER}@127.0.0.1:{port}"
 
     def start(self) -> None:
@@ -63,12 +65,12 @@ class PostgresServer:
 
 
 @contextmanager
-def start_server() -> Iterator[PostgresServer]:
-    """Run a server in a folder of its own."""
+def start_server(*, durable: bool = False) -> Iterator[PostgresServer]:
+    """Run a server in a folder of its own; `durable`, as in use, it would survive a loss of power."""
     programs = find_programs()
     assert programs, "PostgreSQL is missing: apt-get install postgresql"
     with tempfile.TemporaryDirectory(prefix="punchlist-postgres-") as name:
-        server = PostgresServer(programs, Path(name))
+        server = PostgresServer(programs, Path(name), durable=durable)
         server.start()
         try:
             yield server
@@ -77,9 +79,9 @@ def start_server() -> Iterator[PostgresServer]:
 
 
 @contextmanager
-def run_server() -> Iterator[str]:
+def run_server(*, durable: bool = False) -> Iterator[str]:
     """Run a server; yield its URL without the name of a database."""
-    with start_server() as server:
+    with start_server(durable=durable) as server:
         yield server.url
 
 

@@ -382,7 +382,7 @@ def main():
     asked = _arguments()
     with (
         tempfile.TemporaryDirectory(prefix="punchlist-chaos-") as name,
-        start_server() as server,
+        start_server(durable=True) as server,
         Standin(Github(time.time)) as github,
         nullcontext() if asked.folder else run_s3() as objects,
     ):

@@ -358,6 +358,6 @@ MEASURES = {
 }
 
 if __name__ == "__main__":
-    with run_server() as url:
+    with run_server(durable=True) as url:
         for name in sys.argv[1:] or MEASURES:
             MEASURES[name](url)

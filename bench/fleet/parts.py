@@ -17,7 +17,7 @@ from punchlist.model.patch.change import Change, ScopeKind
 @contextmanager
 def open_fleet(folder: Path) -> Iterator[tuple[str, PostgresState]]:
     """Yield the URL of a new database on the disk of temporary files, and its state."""
-    with start_server() as server:
+    with start_server(durable=True) as server:
         url = server.make_database("bench")
         upgrade_store(url)
         with closing(PostgresState(url, folder)) as state:

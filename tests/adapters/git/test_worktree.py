@@ -740,6 +740,20 @@ def test_a_tree_is_made_anew_after_an_error_inside(repo, home):
     assert "trace" not in asyncio.run(inside())
 
 
+def test_a_repository_that_was_deleted_is_told_also_if_its_folder_is_there_again(repo, home):
+    async def inside():
+        trees = await open_trees(repo.root, home)
+        (git_dir,) = home.glob("repos/*/git")
+        shutil.rmtree(git_dir)
+        (git_dir / "worktrees" / "t1").mkdir(parents=True)
+        async with trees.open_tree(commit):
+            pass
+
+    commit = repo.commit({"a": "1"})
+    with pytest.raises(RepositoryError, match="was deleted while the run was at work"):
+        asyncio.run(inside())
+
+
 def test_readers_of_the_same_files_share_one_tree_and_others_do_not(repo, home):
     async def read(trees, *arguments, **options):
         async with trees.open_tree(*arguments, **options) as tree:

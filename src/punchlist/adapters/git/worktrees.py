@@ -238,7 +238,7 @@ class WorkTrees:
             known = self._untouched.pop(slot.name, None)
             if known is None or known != (slot.read_stamp(), commit, changes):
                 with _convert_disk_errors(slot.root):
-                    await slot.prepare(commit, listing)
+                    await self._prepare(slot, commit, listing)
                     write_overlay(slot.root, changes)
             self._last[slot.name] = commit
             yield WorkTree(slot.root, commit, listing, changes)
@@ -248,6 +248,13 @@ class WorkTrees:
             if apart:
                 slot.delete()
             os.close(fd)
+
+    async def _prepare(self, slot: Slot, commit: str, listing: Collection[str]) -> None:
+        try:
+            await slot.prepare(commit, listing)
+        except (RepositoryError, OSError):
+            self._require_state()  # it may have been deleted meanwhile, which says more
+            raise
 
     @asynccontextmanager
     async def resume_tree(
@@ -296,8 +303,9 @@ class WorkTrees:
 
     def _require_state(self) -> None:
         """Raise RepositoryError if the folders of the workshop are gone."""
-        for folder in (self._workshop.git_dir, self._workshop.trees):
-            if not folder.exists():
+        git_dir, trees = self._workshop.git_dir, self._workshop.trees
+        for folder, sign in ((git_dir, git_dir / "HEAD"), (trees, trees)):
+            if not sign.exists():  # a tree that is being prepared may have made the folder again
                 raise RepositoryError(
                     f"{folder}: was deleted while the run was at work",
                     hint="start a new run: punchlist run",
