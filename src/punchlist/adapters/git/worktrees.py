@@ -209,17 +209,17 @@ class WorkTrees:
             shared = SharedTree(commit, changes)
             self._shared.append(shared)
         shared.users += 1
+        clean = False
         try:
             async with shared.preparing:
                 if shared.tree is None:
                     lent = self._lend_slot(commit, changes, clean=True)
                     shared.tree = await shared.lent.enter_async_context(lent)
             yield shared.tree
-        except BaseException:
-            shared.clean = False
-            raise
+            clean = True
         finally:
             shared.users -= 1
+            shared.clean = shared.clean and clean
             if not shared.users:
                 self._shared.remove(shared)
                 await shared.lent.aclose()

@@ -30,9 +30,9 @@ class PullHistory(Struct, frozen=True, kw_only=True):
     """By run and item: the commit with its fix, if that was pushed without the others."""
 
     stacks: Mapping[str, Shown] = {}
+    """By run whose fixes were in a stacked pull request: what was shown last."""
     tips: frozenset[str] = frozenset()
     """The commits that were pushed to the branch of the stacked pull request."""
-    """By run whose fixes were in a stacked pull request: what was shown last."""
 
     @property
     def last(self) -> Run | None:
