@@ -19,7 +19,7 @@ from pathlib import Path
 from punchlist.adapters.egress.door import Egress
 from punchlist.adapters.egress.policy import EgressPolicy, ModelRoute, parse_base_url, parse_rule
 from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
-from punchlist.adapters.process.run import base_environment, run
+from punchlist.adapters.process.run import Origin, base_environment, run
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 
@@ -69,10 +69,16 @@ async def measure(port, times, rounds):
             command = ["/usr/bin/python3", "-I", "-S", "-c", CLIENT, how, str(port), str(times)]
             began = time.process_time()
             if how == "direct":
-                ran = await run(command, cwd=Path("/"), env=env)
+                ran = await run(command, origin=Origin.USERS, cwd=Path("/"), env=env)
             else:
                 ran = await run_behind_proxy(
-                    command, Egress(policy), walls, cwd=Path("/"), env=env, timeout=600
+                    command,
+                    Egress(policy),
+                    walls,
+                    origin=Origin.USERS,
+                    cwd=Path("/"),
+                    env=env,
+                    timeout=600,
                 )
             assert ran.ok, (ran.trouble, ran.stderr.decode())
             taken[how] += json.loads(ran.stdout)
@@ -88,7 +94,7 @@ async def measure_start(times):
         for how, egress in (("without", None), ("with", Egress(EgressPolicy()))):
             began = time.perf_counter()
             ran = await run_behind_proxy(
-                ["true"], egress, walls, cwd=Path("/"), env=env, timeout=60
+                ["true"], egress, walls, origin=Origin.USERS, cwd=Path("/"), env=env, timeout=60
             )
             assert ran.ok, ran.stderr
             taken[how].append((time.perf_counter() - began) * 1000)

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.profiles import PROFILES
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import probe_support
@@ -23,7 +23,7 @@ _BARE = "bare"
 async def measure(walls: Sandbox | None, folder: Path) -> tuple[float, float]:
     """Return milliseconds of real time, and of processor time with that of the children."""
     began, used = time.perf_counter(), os.times()
-    ran = await run(["/bin/true"], cwd=folder, walls=walls)
+    ran = await run(["/bin/true"], origin=Origin.USERS, cwd=folder, walls=walls)
     real, now = time.perf_counter() - began, os.times()
     if not ran.ok:
         raise SystemExit(f"a child failed: {ran.trouble}")

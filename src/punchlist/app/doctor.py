@@ -19,7 +19,7 @@ from punchlist.adapters.analyzers.registry import detect_analyzers
 from punchlist.adapters.analyzers.tool import Kit
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import ENVIRONMENTS
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox import support as sandbox
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.app.agents.logins import LoginAnswers, add_logins, is_allowed, list_logins
@@ -78,7 +78,7 @@ def _probe_python() -> Probe:
 
 
 async def _probe_git() -> Probe:
-    ran = await run(["git", "--version"], cwd=Path.cwd(), timeout=10)
+    ran = await run(["git", "--version"], origin=Origin.OURS, cwd=Path("/"), timeout=10)
     version = ran.stdout.decode("utf-8", "replace").removeprefix("git version").strip()
     remedy = "" if ran.ok else "install git, for example: apt install git"
     return Probe(

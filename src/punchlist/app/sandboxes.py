@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.profiles import PROFILES, Profile
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import probe_support
@@ -33,7 +33,9 @@ async def try_sandboxes() -> list[SandboxRow]:
     support = probe_support()
     rows = []
     for kind, profile in PROFILES.items():
-        ran = await run(["true"], cwd=Path("/"), walls=Sandbox(kind=kind), timeout=20)
+        ran = await run(
+            ["true"], origin=Origin.OURS, cwd=Path("/"), walls=Sandbox(kind=kind), timeout=20
+        )
         rows.append(_make_row(profile, works=ran.ok, lacks=support.list_weaknesses(kind)))
     return rows
 

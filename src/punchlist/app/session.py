@@ -7,6 +7,7 @@ from pathlib import Path
 
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
+from punchlist.adapters.process.programs import find_work_tree, mark_foreign
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.app.start.allowance import Allowance
 from punchlist.app.stores import open_artifacts, open_state
@@ -32,6 +33,7 @@ class Session:
         readonly: bool = False,
     ) -> None:
         self.home = home
+        mark_foreign(checkout.root if checkout else None, home / "repos")
         self._readonly = readonly
         self.checkout = checkout
         self.flags = dict(flags)
@@ -55,6 +57,7 @@ class Session:
         """`readonly` works where nothing can be written, and in a repository without commits.
         `repository` None: if there is one.
         """
+        mark_foreign(find_work_tree(start))
         checkout = await _find_checkout(start, repository, unborn=readonly)
         load_settings(None, flags or {})  # raises on a mistake before anything is touched
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)

@@ -143,8 +143,8 @@ def test_what_the_files_name_and_a_python_lacks_is_told():
     }
     names = list_declared(texts)
     assert names == ["pytest", "no.such_package", "msgspec"]
-    assert asyncio.run(find_missing(sys.executable, names)) == ("no.such_package",)
-    assert asyncio.run(find_missing("/bin/false", names)) == ()
+    assert find_missing(sys.executable, names) == ("no.such_package",)
+    assert find_missing("/bin/false", names) == ()
 
 
 @pytest.mark.parametrize(("chosen", "expected"), [(None, "{program}"), ("3.12", "{script}")])

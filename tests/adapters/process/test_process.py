@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from punchlist.adapters.process import descendants as family
 from punchlist.adapters.process import run as process
 from punchlist.adapters.process.bounded_output import LINES, BoundedOutput
-from punchlist.adapters.process.run import OutputWatch, base_environment, run, which
+from punchlist.adapters.process.run import Origin, OutputWatch, base_environment, run, which
 from punchlist.adapters.sandbox.sandbox import Sandbox
 
 linux_only = pytest.mark.skipif(
@@ -27,7 +27,7 @@ linux_only = pytest.mark.skipif(
 
 def started(command, **options):
     options.setdefault("cwd", Path.cwd())
-    return asyncio.run(run(command, **options))
+    return asyncio.run(run(command, origin=Origin.USERS, **options))
 
 
 def alive(pid: int) -> bool:
@@ -157,7 +157,7 @@ def test_a_process_that_others_started_here_is_left_alone(tmp_path):
         return subprocess.Popen(["sleep", "60"], start_new_session=True)
 
     async def both():
-        task = asyncio.create_task(run(["sleep", "0.2"], cwd=tmp_path))
+        task = asyncio.create_task(run(["sleep", "0.2"], origin=Origin.USERS, cwd=tmp_path))
         other = await asyncio.to_thread(browser)
         await task
         return other
@@ -178,11 +178,12 @@ def test_one_child_s_end_does_not_end_another_child_s_daemon(tmp_path):
                     "-c",
                     f"setsid sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 0.6; kill -0 $(cat {tmp_path}/pid)",
                 ],
+                origin=Origin.USERS,
                 cwd=tmp_path,
             )
         )
         await asyncio.to_thread(pid_in, tmp_path / "pid")
-        await run(["sh", "-c", "setsid sleep 60 & true"], cwd=tmp_path)
+        await run(["sh", "-c", "setsid sleep 60 & true"], origin=Origin.USERS, cwd=tmp_path)
         return await slow
 
     assert asyncio.run(both()).ok
@@ -197,6 +198,7 @@ def test_cancelling_ends_the_tree_within_a_second(tmp_path, cancelled):
                     "-c",
                     f"trap '' TERM; sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60",
                 ],
+                origin=Origin.USERS,
                 cwd=tmp_path,
             )
         )
@@ -211,7 +213,9 @@ def test_cancelling_ends_the_tree_within_a_second(tmp_path, cancelled):
 def test_cancelling_while_the_child_is_being_started_neither_hangs_nor_leaves_it(tmp_path, delay):
     async def cancelled():
         tasks = [
-            asyncio.create_task(run(["sh", "-c", "sleep 61.5; true"], cwd=tmp_path))
+            asyncio.create_task(
+                run(["sh", "-c", "sleep 61.5; true"], origin=Origin.USERS, cwd=tmp_path)
+            )
             for _ in range(5)
         ]
         await asyncio.sleep(delay)
@@ -231,7 +235,7 @@ def test_cancelling_while_the_child_is_being_started_neither_hangs_nor_leaves_it
 def killed_while_running(script, files):
     """Runs a script through the door of a punchlist that is killed with -9 as soon as all files have a process's id."""
     return killed_program(
-        f"import asyncio; from pathlib import Path; from punchlist.adapters.process.run import run; asyncio.run(run(['sh', '-c', {script!r}], cwd=Path('/')))",
+        f"import asyncio; from pathlib import Path; from punchlist.adapters.process.run import Origin, run; asyncio.run(run(['sh', '-c', {script!r}], origin=Origin.USERS, cwd=Path('/')))",
         files,
     )
 
@@ -340,12 +344,12 @@ def test_a_child_whose_output_is_too_long_to_be_of_use_is_ended():
 def test_a_gigabyte_of_output_costs_neither_memory_nor_the_run():
     script = (
         "import asyncio, resource; from pathlib import Path\n"
-        "from punchlist.adapters.process.run import run\n"
+        "from punchlist.adapters.process.run import Origin, run\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "before = peak()\n"
         "flood = ['sh', '-c', 'head -c 1073741824 /dev/zero']\n"
         "for trim in (True, False):\n"
-        "    asyncio.run(run(flood, cwd=Path('/'), limit=128 << 20, trim=trim))\n"
+        "    asyncio.run(run(flood, origin=Origin.USERS, cwd=Path('/'), limit=128 << 20, trim=trim))\n"
         "print(peak() - before)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
@@ -382,14 +386,14 @@ def test_a_child_sees_no_variable_that_was_not_named(monkeypatch):
 COSTS = """
 import asyncio, collections, json, sys
 from pathlib import Path
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 
 async def main():
-    await run(["true"], cwd=Path("/"))  # what is done once
+    await run(["true"], origin=Origin.USERS, cwd=Path("/"))  # what is done once
     seen = collections.Counter()
     sys.addaudithook(lambda event, _: seen.update([event]))
     for _ in range(10):
-        await run(["true"], cwd=Path("/"))
+        await run(["true"], origin=Origin.USERS, cwd=Path("/"))
     print(json.dumps(seen))
 
 asyncio.run(main())
@@ -422,7 +426,9 @@ def test_a_cancel_that_comes_together_with_the_end_of_a_child_is_not_forgotten(m
         tasks[0].cancel()
 
     async def main():
-        tasks.append(asyncio.create_task(run(["sleep", "0.2"], cwd=Path.cwd())))
+        tasks.append(
+            asyncio.create_task(run(["sleep", "0.2"], origin=Origin.USERS, cwd=Path.cwd()))
+        )
         with pytest.raises(asyncio.CancelledError):
             await tasks[0]
 

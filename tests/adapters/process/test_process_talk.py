@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process.run import ChildInput, OutputWatch, run
+from punchlist.adapters.process.run import ChildInput, Origin, OutputWatch, run
 
 ECHO = "import sys,time,signal\nfor line in sys.stdin: print('heard', line.strip(), flush=True)\n"
 
@@ -36,6 +36,7 @@ def talked(source, *words, timeout=20, grace=0.2):
     return asyncio.run(
         run(
             command,
+            origin=Origin.OURS,
             cwd=Path("/"),
             timeout=timeout,
             watch=OutputWatch(hear=talk.hear, speak=talk.begin, grace=grace),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox import support as sandbox
 from punchlist.adapters.sandbox.home_view import list_secrets
 from punchlist.adapters.sandbox.sandbox import Rlimits, Sandbox
@@ -22,7 +22,7 @@ needs_bubblewrap = pytest.mark.skipif(
 
 
 def behind(walls, *command, cwd=Path("/"), timeout=20.0):
-    return asyncio.run(run(command, cwd=cwd, walls=walls, timeout=timeout))
+    return asyncio.run(run(command, origin=Origin.USERS, cwd=cwd, walls=walls, timeout=timeout))
 
 
 @pytest.fixture
@@ -95,7 +95,9 @@ def test_there_is_no_network_but_loopback_works():
         "import socket as s; a = s.create_server(('127.0.0.1', 0)); b = s.create_connection(a.getsockname(), 2); print('loopback');"
         "c = s.socket(); c.settimeout(2); print('outside', c.connect_ex(('192.0.2.1', 80)))"
     )
-    ran = asyncio.run(run(["/usr/bin/python3", "-c", talk], cwd=Path("/"), walls=Sandbox()))
+    ran = asyncio.run(
+        run(["/usr/bin/python3", "-c", talk], origin=Origin.USERS, cwd=Path("/"), walls=Sandbox())
+    )
     assert ran.stdout.startswith(b"loopback\noutside 101"), ran
 
 
@@ -120,9 +122,9 @@ def test_a_time_out_ends_everything_behind_the_walls():
 def test_everything_behind_the_walls_dies_with_a_punchlist_that_is_killed(tmp_path):
     beat = "while :; do date +%N > beat; sleep 0.02; done"
     program = (
-        "import asyncio; from pathlib import Path; from punchlist.adapters.process.run import run; "
+        "import asyncio; from pathlib import Path; from punchlist.adapters.process.run import Origin, run; "
         "from punchlist.adapters.sandbox.sandbox import Sandbox; at = Path.cwd(); "
-        f"asyncio.run(run(['sh', '-c', 'setsid env -i PATH=$PATH sh -c \"{beat}\" & sleep 60'], cwd=at, walls=Sandbox(writable=(at,))))"
+        f"asyncio.run(run(['sh', '-c', 'setsid env -i PATH=$PATH sh -c \"{beat}\" & sleep 60'], origin=Origin.USERS, cwd=at, walls=Sandbox(writable=(at,))))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment)

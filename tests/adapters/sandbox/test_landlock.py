@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox import support
 from punchlist.adapters.sandbox.landlock import plan, rules
 from punchlist.adapters.sandbox.landlock.kernel import LandlockSupport, find_version
@@ -112,7 +112,11 @@ def landlocked(monkeypatch):
 
 def run_child(kind, script, cwd, **walls):
     done = run(
-        ["/usr/bin/python3", "-c", script], cwd=cwd, walls=Sandbox(kind=kind, **walls), timeout=60
+        ["/usr/bin/python3", "-c", script],
+        origin=Origin.USERS,
+        cwd=cwd,
+        walls=Sandbox(kind=kind, **walls),
+        timeout=60,
     )
     return asyncio.run(done)
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox import sandbox as sandboxes
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
@@ -49,7 +49,7 @@ def small(monkeypatch):
 
 def bombed(folder, *command):
     walls = Sandbox(writable=(folder,))
-    return asyncio.run(run(command, cwd=folder, walls=walls, timeout=60))
+    return asyncio.run(run(command, origin=Origin.USERS, cwd=folder, walls=walls, timeout=60))
 
 
 def test_a_fork_bomb_is_ended(small, tmp_path):
@@ -146,7 +146,9 @@ def test_room_that_others_free_meanwhile_hides_nothing(small, tmp_path):
         (others / str(number)).write_bytes(os.urandom(7 << 20))
     walls = Sandbox(writable=(own,), binds=((others, others, True),))
     script = f"import os\n{PIECE}{MASKED}"
-    ran = asyncio.run(run([PYTHON, "-c", script], cwd=own, walls=walls, timeout=60))
+    ran = asyncio.run(
+        run([PYTHON, "-c", script], origin=Origin.USERS, cwd=own, walls=walls, timeout=60)
+    )
     assert ran.trouble == WRITTEN, ran
     assert ran.seconds < 20
 
@@ -174,7 +176,9 @@ print(os.fstat(file).st_size)
 @pytest.mark.parametrize("kind", ChildKind)
 def test_no_child_reserves_room_but_programs_that_would_go_on(tmp_path, kind):
     walls = Sandbox(kind=kind, writable=(tmp_path,))
-    ran = asyncio.run(run([PYTHON, "-c", RESERVES], cwd=tmp_path, walls=walls, timeout=60))
+    ran = asyncio.run(
+        run([PYTHON, "-c", RESERVES], origin=Origin.USERS, cwd=tmp_path, walls=walls, timeout=60)
+    )
     lines = [line.split()[-1] for line in ran.stdout.decode().splitlines()]
     assert lines == ["ENOTSUP"] * 6 + ["done"] + ["ENOTSUP"] * 3 + [str(1 << 20)], ran
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from refused import refuse_landlock
 
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox import support
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
@@ -59,7 +59,11 @@ def test_what_a_machine_refuses_is_left_out_and_said(
     assert found.lacks == lacks
     assert said in "; ".join(found.weaknesses)
     with collect_weaknesses() as noted:
-        ran = asyncio.run(run(["true"], cwd=Path("/"), walls=Sandbox(kind=ChildKind.ANALYZER)))
+        ran = asyncio.run(
+            run(
+                ["true"], origin=Origin.USERS, cwd=Path("/"), walls=Sandbox(kind=ChildKind.ANALYZER)
+            )
+        )
     assert ran.ok, ran
     assert noted == {f"analyzer: {words}" for words in found.weaknesses}
 
@@ -67,11 +71,13 @@ def test_what_a_machine_refuses_is_left_out_and_said(
 def test_where_it_is_required_nothing_runs_without(tmp_path, monkeypatch):
     monkeypatch.setattr(support, "find_bubblewrap", str)
     mark = tmp_path / "ran"
-    ran = asyncio.run(run(["touch", str(mark)], cwd=tmp_path, walls=Sandbox(required=True)))
+    ran = asyncio.run(
+        run(["touch", str(mark)], origin=Origin.USERS, cwd=tmp_path, walls=Sandbox(required=True))
+    )
     assert ran.trouble.startswith("not started, a complete sandbox is required")
     assert not mark.exists()
     walls = Sandbox(writable=(tmp_path,))
-    assert asyncio.run(run(["touch", str(mark)], cwd=tmp_path, walls=walls)).ok
+    assert asyncio.run(run(["touch", str(mark)], origin=Origin.USERS, cwd=tmp_path, walls=walls)).ok
 
 
 def command_line(repo, tmp_path, *arguments, path=None):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import sandbox_kind
@@ -50,7 +50,9 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
 
 
 def run_as(kind, *command):
-    return asyncio.run(run(command, cwd=Path("/"), walls=Sandbox(kind=kind), timeout=60))
+    return asyncio.run(
+        run(command, origin=Origin.USERS, cwd=Path("/"), walls=Sandbox(kind=kind), timeout=60)
+    )
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="NOT TESTED HERE: there is no gcc")
@@ -64,7 +66,7 @@ def test_the_leak_checker_works_in_checks(tmp_path):
         pytest.skip("NOT TESTED HERE: gcc has no sanitizers")
     walls = Sandbox(kind=ChildKind.CHECK, binds=((tmp_path, tmp_path, False),))
     clean, leaking = (
-        asyncio.run(run([str(program), *words], cwd=tmp_path, walls=walls))
+        asyncio.run(run([str(program), *words], origin=Origin.USERS, cwd=tmp_path, walls=walls))
         for words in ((), ("x",))
     )
     assert (clean.exit_code, clean.stderr) == (0, b"")

@@ -30,6 +30,7 @@ from punchlist.adapters.egress.door import Egress
 from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
 from punchlist.adapters.egress.traffic import EgressLog, RefusedTry
 from punchlist.adapters.process.run import (
+    Origin,
     OutputWatch,
     ProcessResult,
     base_environment,
@@ -210,6 +211,7 @@ class CliAgent:
             line,
             contained.egress,
             sandbox,
+            origin=Origin.USERS,
             cwd=call.cwd or ask.folder,
             env=environment,
             timeout=settings.timeout,

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,11 @@ from msgspec import Struct
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.scripted import script
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.process.run import base_environment, run, which
+from punchlist.adapters.process.run import Origin, base_environment, run, which
+from punchlist.adapters.sandbox.home_view import list_secrets
+from punchlist.adapters.sandbox.installations import find_installations, find_path_installations
+from punchlist.adapters.sandbox.profiles import ChildKind
+from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.errors import SettingsError
 
 _WITHOUT_PROGRAM = ("scripted", "dry", "outside")
@@ -115,9 +119,30 @@ async def _probe_version(line: tuple[str, ...], probes: _Probes) -> str:
     """Return the version, or ''. Uses a temporary home, because some programs write there."""
     env = {**base_environment(), "HOME": str(probes.home), "TMPDIR": str(probes.home)}
     async with probes.free:
-        ran = await run([*line, "--version"], cwd=probes.home, env=env, timeout=SECONDS)
+        ran = await run(
+            [*line, "--version"],
+            origin=Origin.USERS,
+            cwd=probes.home,
+            env=env,
+            timeout=SECONDS,
+            walls=_build_walls(line, probes.home),
+        )
     found = _VERSION.search(ran.stdout.decode(errors="replace")) if ran.ok else None
     return found[0] if found else ""
+
+
+def _build_walls(line: Sequence[str], home: Path) -> Sandbox:
+    """Return a sandbox for a program that is asked its version: Python programs load what the
+    `.pth` files beside them name, which may be code under review.
+    """
+    path, private = base_environment()["PATH"], (Path.home(),)
+    shown = {*find_installations(line, path, private), *find_path_installations(path, private)}
+    return Sandbox(
+        kind=ChildKind.AGENT,
+        binds=tuple((each, each, False) for each in sorted(shown)),
+        writable=(home.resolve(),),
+        hidden=list_secrets(Path.home()),
+    )
 
 
 def _check_builtin(name: str, kind: str, settings: AgentSettings) -> Presence:

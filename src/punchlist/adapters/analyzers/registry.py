@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.configuration.survey import CommitFiles, survey_configuration
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
-from punchlist.adapters.analyzers.tool import AnalyzerTool, CommandAnalyzer, Kit, build_environment
+from punchlist.adapters.analyzers.tool import AnalyzerTool, CommandAnalyzer, Kit, run_probe
 from punchlist.adapters.analyzers.tools.ast_grep import AstGrep
 from punchlist.adapters.analyzers.tools.bandit import Bandit
 from punchlist.adapters.analyzers.tools.biome import Biome
@@ -21,7 +21,6 @@ from punchlist.adapters.analyzers.tools.ruff_rules import find_misspelt, find_ru
 from punchlist.adapters.analyzers.tools.semgrep import Semgrep
 from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
 from punchlist.adapters.analyzers.tools.ty import Ty
-from punchlist.adapters.process.run import run
 from punchlist.errors import SettingsError
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.finding.late_pattern import late_pattern
@@ -195,7 +194,7 @@ async def add_selected(
     program = _make_builtin("ruff", settings, kit or Kit()).find_program(kit or Kit())
     if not patterns or not program:
         return settings, []
-    named = await find_rules(program, patterns)
+    named = await find_rules(program, patterns, kit or Kit())
     also = tuple(dict.fromkeys((*settings.extend_select, *named)))
     return replace(settings, extend_select=also), find_misspelt(patterns, named)
 
@@ -231,8 +230,7 @@ async def _probe_tool(tool: AnalyzerTool, kit: Kit) -> DetectedTool:
     program = tool.find_program(kit)
     if not program or kit.is_tracked(program[0]):
         return DetectedTool(name=tool.name)
-    env = {**build_environment(walled=False), **tool.env}
-    ran = await run([*program, "--version"], cwd=Path("/"), env=env, timeout=15)
+    ran = await run_probe([*program, "--version"], kit, tool.env)
     output = (ran.stdout + ran.stderr).decode("utf-8", "replace") if ran.ok else ""
     version = _VERSION.search(output)
     return DetectedTool(name=tool.name, command=program, version=version[0] if version else "")

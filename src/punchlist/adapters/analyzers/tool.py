@@ -19,7 +19,8 @@ from punchlist.adapters.analyzers.configuration.imports import ROOTS
 from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurationError
 from punchlist.adapters.analyzers.entries import ReportParser, join_analyses
 from punchlist.adapters.analyzers.identity import identify_readers
-from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
+from punchlist.adapters.process.programs import is_foreign
+from punchlist.adapters.process.run import Origin, ProcessResult, base_environment, run, which
 from punchlist.adapters.sandbox.git_view import show_repository
 from punchlist.adapters.sandbox.home_view import list_secrets
 from punchlist.adapters.sandbox.installations import (
@@ -52,6 +53,7 @@ CODE = "code"
 """The folder of the base's plug-ins, in the folder of a tool's own configuration."""
 
 _QUOTAS = PROFILES[ChildKind.ANALYZER].quotas
+_PROBE_SECONDS = 30.0
 WallsOf = Callable[[Tree, Sequence[Path], "Kit"], Sandbox | None]
 
 
@@ -69,6 +71,7 @@ def offline_sandbox(tree: Tree, needs: Sequence[Path], kit: "Kit") -> Sandbox:
             *find_secret_files(tree.root, tree.files()),
         ),
         required=kit.wishes.required,
+        consented=kit.wishes.unfenced,
     )
 
 
@@ -93,8 +96,18 @@ class Kit(Struct, frozen=True, kw_only=True):
 
     def find_program(self, name: str) -> tuple[str, ...]:
         """Return a tool's command: the project's own, else ours; () if there is none."""
-        local = next((path for path in self._in_checkout(LOCAL, name) if path.is_file()), None)
+        places = self._in_checkout(LOCAL, name) if self._may_run_theirs() else ()
+        local = next((path for path in places if path.is_file()), None)
         return (str(local),) if local else self.find_bundled(name)
+
+    def find_origin(self, program: str) -> Origin:
+        """Return whose program it is: the repository's if it lies in the checkout."""
+        own = self.checkout is not None and Path(program).is_relative_to(self.checkout)
+        return Origin.THEIRS if own or is_foreign(program) else Origin.USERS
+
+    def _may_run_theirs(self) -> bool:
+        """Return whether programs of the checkout can be run: there are walls, or consent."""
+        return self.wishes.unfenced or sandbox_kind() != "none"
 
     def inside_checkout(self, name: str) -> str:
         """Return the path in the repository of a file that settings name, '' if it is outside."""
@@ -394,6 +407,7 @@ class CommandAnalyzer:
             env["PYTHONPATH"] = os.pathsep.join(str(path) for path in roots if path.is_dir())
         ran = await run(
             command,
+            origin=kit.find_origin(command[0]),
             cwd=tree.root,
             env=env,
             timeout=kit.timeout,
@@ -405,6 +419,29 @@ class CommandAnalyzer:
             return analysis
         failed = f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{_output_tail(ran)}"
         return replace(analysis, failed=failed)
+
+
+async def run_probe(
+    command: Sequence[str], kit: Kit, env: Mapping[str, str] = MappingProxyType({})
+) -> ProcessResult:
+    """Ask an analyzer's program about itself, outside of any tree, behind walls: it may lie in the
+    checkout, and Python programs load what the `.pth` files beside them name.
+    """
+    walls = Sandbox(
+        kind=ChildKind.ANALYZER,
+        binds=tuple((path, path, False) for path in kit.find_needs(command)),
+        hidden=(*list_secrets(Path.home()), *kit.private),
+        required=kit.wishes.required,
+        consented=kit.wishes.unfenced,
+    )
+    return await run(
+        command,
+        origin=kit.find_origin(command[0]),
+        cwd=Path("/"),
+        env={**build_environment(walled=True), **env},
+        timeout=_PROBE_SECONDS,
+        walls=walls,
+    )
 
 
 def build_environment(*, walled: bool) -> dict[str, str]:

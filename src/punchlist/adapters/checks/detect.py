@@ -13,7 +13,7 @@ from punchlist.adapters.environments.find_pythons import (
     find_pythons,
 )
 from punchlist.adapters.environments.named_packages import parse_ini, parse_toml
-from punchlist.adapters.process.run import which
+from punchlist.adapters.process.programs import which_any
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.ports.tree import Tree
 
@@ -63,7 +63,7 @@ async def _detect_python(
     if not tests and not origin:
         return []
     pythons = await find_pythons(place, tree.text)
-    found = await find_python_with(pythons, "pytest")
+    found = find_python_with(pythons, "pytest")
     if found and (for_pytest or texts):
         return [_make_pytest(found, origin or tests[0])]
     if not for_pytest and pythons and any("unittest" in text for text in texts):
@@ -137,7 +137,7 @@ def _detect_indirect(tree: Tree, files: tuple[str, ...]) -> Iterator[Check]:
 
 
 def _check_if_installed(name: str, command: tuple[str, ...], origin: str) -> Iterator[Check]:
-    if which(command[0]):
+    if which_any(command[0]):
         yield _make_check(name, command, CheckKind.PLAIN, origin)
 
 

@@ -98,6 +98,7 @@ def _prepare_sandboxed(
             files=view.files,
             hidden=(*list_secrets(_real_home()), *ground.hidden),
             required=ground.sandbox.required,
+            consented=True,
         )
         yield LaunchSpec(cwd=checkout, env=env, sandbox=sandbox)
 
@@ -149,6 +150,7 @@ def _fence_tree(
         writable=(reports,),
         hidden=(*list_secrets(_real_home()), *ground.hidden),
         required=ground.sandbox.required,
+        consented=True,
     )
 
 

@@ -13,7 +13,8 @@ import msgspec
 
 from punchlist.adapters.checks.environment import CheckoutContext
 from punchlist.adapters.checks.untracked_needs import ENVIRONMENTS, is_unwanted
-from punchlist.adapters.process.run import base_environment, which
+from punchlist.adapters.process.programs import which_any
+from punchlist.adapters.process.run import base_environment
 from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.model.checks.check import Check
 
@@ -43,7 +44,7 @@ def compute_stamp(check: Check, ground: CheckoutContext) -> str:
 def _stamp_programs(check: Check) -> Iterator[Mark]:
     """Stamp the programs that the command names, their link targets and installed packages."""
     for word in check.command:
-        found = which(word) if "\0" not in word else None
+        found = which_any(word) if "\0" not in word else None
         if found is None or not Path(found).is_absolute():
             continue
         for program in dict.fromkeys((Path(found), Path(found).resolve())):

@@ -19,7 +19,7 @@ from punchlist.adapters.checks.junit import LIMIT, read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
-from punchlist.adapters.process.run import ProcessResult, run
+from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckKind, CheckResult
@@ -158,6 +158,7 @@ async def _start(
             env = {name: value for name, value in env.items() if name != "PYTHONPATH"}
         return await run(
             command,
+            origin=Origin.THEIRS,
             cwd=stage.cwd,
             env=env,
             walls=stage.sandbox,

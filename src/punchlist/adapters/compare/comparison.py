@@ -15,7 +15,7 @@ from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.compare.call_plan import CallPlan, plan_calls
 from punchlist.adapters.compare.outcomes import SideResult, compare_sides, parse_calls
 from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Rlimits, SandboxWishes
 from punchlist.adapters.sandbox.support import sandbox_kind
@@ -106,6 +106,7 @@ class Comparison:
                 limits = Rlimits(memory=_MEMORY, file_size=_LIMIT)
                 ran = await run(
                     command,
+                    origin=Origin.THEIRS,
                     cwd=stage.cwd,
                     env=stage.env,
                     walls=replace(stage.sandbox, rlimits=limits),

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from punchlist.adapters.egress.door import Egress, launcher_folders, open_door
-from punchlist.adapters.process.run import MISSING, OutputWatch, ProcessResult, run
+from punchlist.adapters.process.run import MISSING, Origin, OutputWatch, ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import can_hold_network
 
@@ -19,6 +19,7 @@ async def run_behind_proxy(  # noqa: PLR0913  # all that describes one child
     egress: Egress | None,
     walls: Sandbox | None,
     *,
+    origin: Origin,
     cwd: Path,
     env: Mapping[str, str],
     timeout: float,  # noqa: ASYNC109  # it ends the child in time
@@ -33,7 +34,15 @@ async def run_behind_proxy(  # noqa: PLR0913  # all that describes one child
     would listen on the machine itself.
     """
     start = partial(
-        run, cwd=cwd, env=env, timeout=timeout, stdin=stdin, limit=limit, trim=trim, watch=watch
+        run,
+        origin=origin,
+        cwd=cwd,
+        env=env,
+        timeout=timeout,
+        stdin=stdin,
+        limit=limit,
+        trim=trim,
+        watch=watch,
     )
     if egress is None or walls is None or not can_hold_network():
         return await start(command, walls=replace(walls, network=True) if walls else None)

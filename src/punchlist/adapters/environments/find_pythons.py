@@ -9,18 +9,11 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from punchlist.adapters.process.run import base_environment, named_environment, run, which
+from punchlist.adapters.environments.python_facts import normalize_name, read_facts
+from punchlist.adapters.process.run import Origin, base_environment, named_environment, run, which
 from punchlist.model.checks.failure_cause import MADE_BY_SETUP
 
-_MISSING = """
-import importlib.metadata as m, re, sys
-def norm(name): return re.sub("[-_.]+", "-", name or "").lower()
-have = {norm(each.metadata["Name"]) for each in m.distributions()}
-print(*[name for name in sys.argv[1:] if norm(name) not in have])
-"""
-_HAS_MODULE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
 _ON_PATH = "on PATH"
 _OWN = "punchlist's own Python"
 SHARED = (_ON_PATH, _OWN)
@@ -39,6 +32,8 @@ _NAME = re.compile(r"^name:\s*[\"']?([\w.-]+)[\"']?\s*$", re.MULTILINE)
 class FoundPython(Struct, frozen=True):
     path: str
     where: str
+    program: str = ""
+    """What a script at `path` starts, from the root folder; '' if it is not a script."""
 
 
 class ProjectPlace(Struct, frozen=True, kw_only=True):
@@ -88,13 +83,13 @@ async def find_pythons(
     pyenv and asdf put such scripts on PATH, and they take longer than Python itself. Where the
     project's `.python-version` decides what a script starts, it stays.
     """
-    found = list_pythons(place, read_text)
-    if read_text(".python-version") is not None:
-        return found
-    return [
-        replace(each, path=await _leave_script(each.path)) if each.where == _ON_PATH else each
-        for each in found
-    ]
+    steered = read_text(".python-version") is not None
+    found = []
+    for each in list_pythons(place, read_text):
+        program = await _leave_script(each.path) if each.where == _ON_PATH else each.path
+        path = each.path if steered else program
+        found.append(FoundPython(path, each.where, program if steered else ""))
+    return found
 
 
 async def _leave_script(path: str) -> str:
@@ -104,8 +99,9 @@ async def _leave_script(path: str) -> str:
 
 
 async def _ask_program(path: str) -> str:
-    asked = [path, "-c", "import sys; print(sys.executable)"]
-    ran = await run(asked, cwd=Path("/"), env=base_environment(home=True), timeout=30)
+    asked = [path, "-I", "-S", "-c", "import sys; print(sys.executable)"]
+    env = base_environment(home=True)
+    ran = await run(asked, origin=Origin.USERS, cwd=Path("/"), env=env, timeout=30)
     program = ran.stdout.decode(errors="replace").strip()
     return program if ran.ok and os.access(program, os.X_OK) else path
 
@@ -118,30 +114,32 @@ def _is_script(path: str) -> bool:
         return False
 
 
-async def find_missing(python: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return which packages a Python does not have; none if it cannot be asked."""
-    env = base_environment(home=True)
-    ran = await run([python, "-c", _MISSING, *names], cwd=Path("/"), env=env, timeout=30)
-    return tuple(ran.stdout.decode(errors="replace").split()) if ran.ok else ()
+def find_missing(python: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return which packages a Python does not have; none if no folder of packages is found."""
+    facts = read_facts(python, _find_home())
+    have = facts.list_distributions()
+    return tuple(name for name in names if normalize_name(name) not in have) if have else ()
 
 
-async def find_python_with(pythons: Sequence[FoundPython], module: str) -> FoundPython | None:
-    """Return the first Python that has the module, or None. It is looked for in the root folder:
-    nothing of the project is imported before the user allowed it.
+def find_python_with(pythons: Sequence[FoundPython], module: str) -> FoundPython | None:
+    """Return the first Python that has the module, or None. Only files are read: a Python that
+    starts could run code under review, which the user has not allowed yet.
     """
-    env = base_environment(home=True)
-    for python in pythons:
-        command = [python.path, "-c", _HAS_MODULE, module]
-        if (await run(command, cwd=Path("/"), env=env, timeout=30)).ok:
-            return python
-    return None
+    home = _find_home()
+    facts = ((each, read_facts(each.program or each.path, home)) for each in pythons)
+    return next((each for each, known in facts if known.has_module(module)), None)
+
+
+def _find_home() -> Path | None:
+    home = base_environment(home=True).get("HOME")
+    return Path(home) if home else None
 
 
 def _find_environments(
     place: ProjectPlace, conda: re.Match[str] | None
 ) -> Iterator[tuple[Path, str]]:
     known = named_environment(_VARIABLES.split())
-    home = Path(base_environment(home=True).get("HOME", "/nonexistent"))
+    home = _find_home() or Path("/nonexistent")
     for root, where in place.roots.items():
         if name := known.get("UV_PROJECT_ENVIRONMENT"):
             yield root / name, "UV_PROJECT_ENVIRONMENT"

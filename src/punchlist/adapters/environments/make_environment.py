@@ -34,7 +34,7 @@ from punchlist.adapters.process.registry_environment import (
     list_registry_files,
     registry_environment,
 )
-from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
+from punchlist.adapters.process.run import Origin, ProcessResult, base_environment, run, which
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.support import can_hold_network, sandbox_kind
 from punchlist.errors import ToolError
@@ -66,6 +66,9 @@ class SetupPlan(Struct, frozen=True, kw_only=True):
     """What will be done: the steps run in the tree, and make `folder` with `python`."""
 
     folder: Path
+    commit: str
+    tree: str
+    """The commit that it is made from, and the commit's tree."""
     python: BasePython
     files: tuple[str, ...]
     pins: tuple[str, ...] = ()
@@ -89,18 +92,22 @@ def is_finished(folder: Path) -> bool:
 async def find_base_python(supported: str) -> BasePython:
     """Return the first Python here that the project supports, else the first one."""
     names = ("python3", *(f"python3.{minor}" for minor in range(15, 7, -1)))
-    found = []
-    for path in dict.fromkeys((which(names[0]), sys.executable, *map(which, names[1:]))):
-        if path:
-            ran = await run([path, "-c", _VERSION], cwd=Path("/"), timeout=30)
-            if ran.ok:
-                version, _, executable = ran.stdout.decode().strip().partition(" ")
-                found.append(BasePython(executable, version))
-        if found and _is_supported(found[-1].version, supported):
-            return found[-1]
-    if not found:
-        raise ToolError("there is no Python here to make an environment with", hint="install one")
-    return found[0]
+    own = BasePython(sys.executable, ".".join(map(str, sys.version_info[:3])))
+    first = None
+    for path in dict.fromkeys((which(names[0]), own.path, *map(which, names[1:]))):
+        python = own if path == own.path else await _ask_version(path) if path else None
+        if python and _is_supported(python.version, supported):
+            return python
+        first = first or python
+    return first or own
+
+
+async def _ask_version(path: str) -> BasePython | None:
+    """Ask a Python of the user's for its version, without what its site packages would run."""
+    command = [path, "-I", "-S", "-c", _VERSION]
+    ran = await run(command, origin=Origin.USERS, cwd=Path("/"), timeout=30)
+    version, _, executable = ran.stdout.decode(errors="replace").strip().partition(" ")
+    return BasePython(executable, version) if ran.ok and executable else None
 
 
 def plan_steps(
@@ -176,6 +183,7 @@ class EnvironmentMaker:
                 moved,
                 self._egress,
                 stage.sandbox,
+                origin=Origin.THEIRS,
                 cwd=stage.cwd,
                 env=stage.env,
                 timeout=_QUOTAS.seconds,
@@ -240,7 +248,12 @@ class EnvironmentMaker:
                 if script.is_file() and not script.is_symlink():
                     text = script.read_bytes()
                     script.write_bytes(text.replace(bytes(env), bytes(folder)))
-        note = EnvironmentNote(folders=folders, version=self._plan.python.version)
+        note = EnvironmentNote(
+            folders=folders,
+            version=self._plan.python.version,
+            commit=self._plan.commit,
+            tree=self._plan.tree,
+        )
         (env / NOTE).unlink(missing_ok=True)
         (env / NOTE).write_bytes(msgspec.json.encode(note))
         if not is_finished(folder):

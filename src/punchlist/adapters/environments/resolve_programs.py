@@ -12,7 +12,7 @@ from punchlist.adapters.environments.find_pythons import (
     find_python_with,
     find_pythons,
 )
-from punchlist.adapters.process.run import which
+from punchlist.adapters.process.programs import which_any
 from punchlist.model.checks.check import Check
 from punchlist.ports.tree import Tree
 
@@ -34,7 +34,7 @@ async def resolve_programs(
     found = []
     for check in checks:
         if names_program(check) and check.command[0] in _PYTHONS and pythons:
-            found.append(await _choose_python(check, pythons))
+            found.append(_choose_python(check, pythons))
         elif names_program(check):
             command, repair = (
                 _find_beside(each, pythons) for each in (check.command, check.repair)
@@ -45,10 +45,10 @@ async def resolve_programs(
     return tuple(found)
 
 
-async def _choose_python(check: Check, pythons: Sequence[FoundPython]) -> Check:
+def _choose_python(check: Check, pythons: Sequence[FoundPython]) -> Check:
     """Return the check with the first Python that has the module it runs, or with the first."""
     module = check.command[2] if check.command[1:2] == ("-m",) and check.command[2:] else "sys"
-    python = await find_python_with(pythons, module) or pythons[0]
+    python = find_python_with(pythons, module) or pythons[0]
     return replace(check, command=(python.path, *check.command[1:]), python_from=python.where)
 
 
@@ -58,7 +58,7 @@ def _find_beside(command: tuple[str, ...], pythons: Sequence[FoundPython]) -> tu
     """
     if not command or "/" in command[0]:
         return command
-    usable = (each for each in pythons if each.where not in SHARED or which(command[0]) is None)
+    usable = (each for each in pythons if each.where not in SHARED or which_any(command[0]) is None)
     beside = (Path(each.path).parent / command[0] for each in usable)
     program = next((str(path) for path in beside if path.is_file()), command[0])
     return (program, *command[1:])

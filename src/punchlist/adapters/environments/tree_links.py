@@ -19,6 +19,9 @@ class EnvironmentNote(Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     """Where the project's packages are, as paths from the root of its tree."""
     version: str = ""
+    commit: str = ""
+    tree: str = ""
+    """What it was made from: code of that commit may have run, and may have left anything."""
 
 
 def read_note(prefix: Path) -> EnvironmentNote | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from punchlist.adapters.process.run import ProcessResult, run
+from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.errors import UsageError
 
 _ED25519 = bytes.fromhex("302a300506032b6570032100")
@@ -47,7 +47,7 @@ async def sign_payload(payload: bytes, kind: str, key: Path) -> bytes:
 
 
 async def _call(key: Path, *arguments: str) -> ProcessResult:
-    ran = await run(["openssl", *arguments], cwd=Path("/"), timeout=_SECONDS)
+    ran = await run(["openssl", *arguments], origin=Origin.USERS, cwd=Path("/"), timeout=_SECONDS)
     if not ran.ok:
         said = ran.trouble or ran.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise UsageError(f"--key {key}: openssl cannot sign with it: {said}", hint=_HINT)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist.adapters.process.run import ProcessResult, base_environment, run, which
+from punchlist.adapters.process.run import Origin, ProcessResult, base_environment, run, which
 from punchlist.errors import DiskFull, RepositoryError
 
 OLDEST = (2, 32)
@@ -120,6 +120,7 @@ class Git:
     ) -> ProcessResult:
         return await run(
             [*self._command, *arguments],
+            origin=Origin.OURS,
             cwd=self.folder if self.folder.is_dir() else Path("/"),
             env={**self._environment, **(env or {})},
             stdin=stdin,
@@ -250,7 +251,9 @@ async def require_git() -> None:
         raise RepositoryError(what, hint=f"{hint}, then try again")
     if program in _NEW_ENOUGH:
         return
-    printed = decode_text((await run(["git", "--version"], cwd=Path("/"))).stdout)
+    printed = decode_text(
+        (await run(["git", "--version"], origin=Origin.OURS, cwd=Path("/"))).stdout
+    )
     found = re.search(r"(\d+)\.(\d+)", printed)
     if found is None or (int(found[1]), int(found[2])) < OLDEST:
         raise RepositoryError(f"git is too old: {printed.strip() or 'no version'}", hint=hint)

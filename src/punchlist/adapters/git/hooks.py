@@ -9,7 +9,7 @@ from punchlist.adapters.git.command import decode_text, encode_text
 from punchlist.adapters.git.overlay import build_overlay
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
-from punchlist.adapters.process.run import base_environment, run
+from punchlist.adapters.process.run import Origin, base_environment, run
 from punchlist.adapters.sandbox.git_view import OBJECTS, show_repository
 from punchlist.adapters.sandbox.home_view import find_toolchains, list_secrets
 from punchlist.adapters.sandbox.installations import (
@@ -58,6 +58,7 @@ class Hooks:
             with self._make_sandbox(tree, hook) as sandbox:
                 ran = await run(
                     [str(hook)],
+                    origin=Origin.THEIRS,
                     cwd=tree.root,
                     env=env,
                     timeout=_QUOTAS.seconds,
@@ -139,6 +140,7 @@ class Hooks:
                     *find_secret_files(tree.root, tree.files()),
                 ),
                 required=self._wishes.required,
+                consented=True,
             )
 
     def _list_shown(self, hook: Path) -> list[Path]:

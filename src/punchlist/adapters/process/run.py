@@ -11,9 +11,10 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,10 +23,27 @@ from msgspec.structs import replace
 
 from punchlist.adapters.process.bounded_output import BoundedOutput
 from punchlist.adapters.process.descendants import MARK, ProcessFamily
+from punchlist.adapters.process.programs import (
+    Origin,
+    is_foreign,
+    list_outer_folders,
+    list_path_folders,
+    which,
+)
 from punchlist.adapters.sandbox.launch import PreparedCommand, prepare_command
 from punchlist.adapters.sandbox.quotas import INTERVAL, QuotaWatch
 from punchlist.adapters.sandbox.sandbox import Sandbox
 
+__all__ = [
+    "ChildInput",
+    "Origin",
+    "OutputWatch",
+    "ProcessResult",
+    "base_environment",
+    "named_environment",
+    "run",
+    "which",
+]
 _ALLOWED = frozenset(
     {"PATH", "LANG", "LANGUAGE", "TZ", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "SYSTEMROOT"}
 )
@@ -37,7 +55,7 @@ _NOT_FOUND = 127
 LATE, SILENT, MISSING, SIGNALLED = "timed out", "silent", "command not found", "ended by signal"
 STOPPED = "stopped"
 EXCESSIVE = "used too much"
-REFUSED = "not started, a complete sandbox is required (sandbox.required)"
+REFUSED = "not started"
 """The first words of troubles that callers tell apart."""
 _SIGNAL_BASE = 128
 
@@ -102,7 +120,7 @@ def base_environment(*, home: bool = False) -> dict[str, str]:
     kept = {
         name: os.environ[name] for name in os.environ if name in _ALLOWED or name.startswith("LC_")
     }
-    kept["PATH"] = _list_program_folders()
+    kept["PATH"] = list_path_folders()
     if home and "HOME" in os.environ:
         kept["HOME"] = os.environ["HOME"]
     return kept
@@ -113,21 +131,10 @@ def named_environment(names: Iterable[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
-def which(name: str) -> str | None:
-    return shutil.which(name, path=_list_program_folders())
-
-
-def _list_program_folders() -> str:
-    """Return PATH without folders that depend on where a program is started: `.` and
-    `node_modules/.bin` would be those of the code under review.
-    """
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(folder for folder in folders if folder.startswith("/"))
-
-
 async def run(  # noqa: PLR0913  # all that describes one child
     command: Sequence[str],
     *,
+    origin: Origin,
     cwd: Path,
     env: Mapping[str, str] | None = None,
     timeout: float = 600,  # noqa: ASYNC109  # it ends the child in time
@@ -140,17 +147,21 @@ async def run(  # noqa: PLR0913  # all that describes one child
 ) -> ProcessResult:
     """Run a command to its end; failures, timeouts and a missing program are values.
 
+    A program of a repository is not started without walls, whatever `origin` says it is. Where the
+    machine has none to give, that is trouble, too, unless the user consented (`Sandbox.consented`).
     Output over `limit` bytes per stream loses its middle, which is trouble unless `trim`. The
     child inherits the descriptors in `pass_fds` under their numbers; the caller closes its own.
     """
     watch = watch or OutputWatch()
     family = ProcessFamily(secrets.token_hex(8))
     environment = {**(base_environment() if env is None else env), MARK: family.mark}
+    if walls is None:
+        environment["PATH"] = list_outer_folders(environment.get("PATH"))
     with closing(BoundedOutput(limit)) as stdout, closing(BoundedOutput(limit)) as stderr:
         child = _Child({1: stdout, 2: stderr}, family, watch.hear, whole=not trim)
         started, scratch = time.monotonic(), None
         try:
-            with prepare_command(command, walls, cwd=cwd, env=environment) as prepared:
+            with _prepare(command, origin, walls, cwd=cwd, env=environment) as prepared:
                 scratch = prepared.scratch
                 quotas = QuotaWatch(walls, scratch) if walls else None
                 ready = replace(prepared, descriptors=(*prepared.descriptors, *pass_fds))
@@ -178,6 +189,34 @@ async def run(  # noqa: PLR0913  # all that describes one child
             trouble="" if child.dismissed else trouble,
             cut=child.cut,
         )
+
+
+@contextmanager
+def _prepare(
+    command: Sequence[str],
+    origin: Origin,
+    walls: Sandbox | None,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+) -> Iterator[PreparedCommand]:
+    """Prepare the command, or say why it is not started: it is a repository's, without walls."""
+    own = origin is Origin.OURS and command[0] == sys.executable  # it is running already
+    theirs = origin is Origin.THEIRS or (not own and _is_foreign_program(command[0], cwd, env))
+    if walls is None and theirs:
+        why = f"{command[0]} is a program of the repository, and has no sandbox"
+        yield PreparedCommand(list(command), cwd, refused=why)
+        return
+    with prepare_command(command, walls, cwd=cwd, env=env, theirs=theirs) as prepared:
+        yield prepared
+
+
+def _is_foreign_program(name: str, cwd: Path, env: Mapping[str, str]) -> bool:
+    """Return whether a program is a repository's; a bare name is looked for on PATH."""
+    if "\0" in name:
+        return False
+    found = cwd / name if "/" in name else shutil.which(name, path=env.get("PATH", os.defpath))
+    return found is not None and is_foreign(found)
 
 
 class _Child(asyncio.SubprocessProtocol):
@@ -302,7 +341,7 @@ async def _start_child(
 ) -> str:
     """Start the child; return why it could not be started, or ''."""
     if prepared.refused:
-        return f"{REFUSED}: {prepared.refused}"
+        return f"{REFUSED}, {prepared.refused}"
     loop = asyncio.get_running_loop()
     source = subprocess.PIPE if stdin or watch.speak else subprocess.DEVNULL
     try:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from punchlist.adapters.git.command import Git, decode_text
-from punchlist.adapters.process.run import base_environment, named_environment, run, which
+from punchlist.adapters.process.run import Origin, base_environment, named_environment, run, which
 from punchlist.adapters.rest.retry import Unavailable
 from punchlist.adapters.rest.style import ApiStyle
 from punchlist.views.safe_text import safe_text
@@ -101,7 +101,13 @@ async def _ask_command(style: ApiStyle, host: str, variable: str) -> str:
     if which(program) is None:
         raise Unavailable(f"{why}, {program} is not installed", hint=hint)
     env = {**base_environment(home=True), "GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1"}
-    ran = await run([*style.sign_in, host], cwd=Path("/"), env=env, timeout=_SIGN_IN_TIMEOUT)
+    ran = await run(
+        [*style.sign_in, host],
+        origin=Origin.USERS,
+        cwd=Path("/"),
+        env=env,
+        timeout=_SIGN_IN_TIMEOUT,
+    )
     token = ran.stdout.decode("utf-8", "replace").strip()
     if not ran.ok or not token:
         raise Unavailable(f"{why}, {program} is not signed in", hint=hint)

@@ -13,6 +13,11 @@ from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import counts_processes, probe_support
 from punchlist.ports.weaknesses import note_weaknesses
 
+_REQUIRED = "a complete sandbox is required (sandbox.required)"
+_UNFENCED = (
+    "is a program of the repository, and this machine has no sandbox: install bubblewrap, or allow "
+    "it with --set sandbox.unfenced=true"
+)
 _LIMITED = 'ulimit -c 0; {limits}exec "$@"'
 _FORMS = {"-u": "ulimit -u {1} 2>/dev/null || ulimit -p {1} 2>/dev/null; "}
 """dash calls the number of processes -p; a shell that knows neither leaves the limit alone."""
@@ -32,10 +37,17 @@ class PreparedCommand(Struct, frozen=True):
 
 @contextmanager
 def prepare_command(
-    command: Sequence[str], sandbox: Sandbox | None, *, cwd: Path, env: Mapping[str, str]
+    command: Sequence[str],
+    sandbox: Sandbox | None,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    theirs: bool = True,
 ) -> Iterator[PreparedCommand]:
-    """Prepare the command for a sandbox in `cwd`; without bubblewrap as far as Landlock can, and
-    without that too only limits apply.
+    """Prepare the command for a sandbox in `cwd`; without bubblewrap as far as Landlock can.
+
+    Where there is neither, only limits apply, and a program of the repository (`theirs`) is refused
+    unless the user consented.
     """
     if sandbox is None:
         yield PreparedCommand(list(command), cwd)
@@ -45,7 +57,8 @@ def prepare_command(
     note_weaknesses(sandbox.kind, weaknesses)
     inner = [*_limit_command(sandbox), *command]
     if sandbox.required and not support.complete:
-        yield PreparedCommand(inner, cwd, refused="; ".join(weaknesses))
+        lacks = "; ".join(weaknesses)
+        yield PreparedCommand(inner, cwd, refused=f"{_REQUIRED}: {lacks}")
     elif support.landlock.abi:
         from punchlist.adapters.sandbox.landlock import plan
 
@@ -55,7 +68,8 @@ def prepare_command(
             line = [*plan.launcher_line(), given, *inner]
             yield PreparedCommand(line, cwd, tuple(held.numbers), scratch=scratch)
     elif not support.program:
-        yield PreparedCommand(inner, cwd)
+        refused = f"{command[0]} {_UNFENCED}" if theirs and not sandbox.consented else ""
+        yield PreparedCommand(inner, cwd, refused=refused)
     else:
         with ExitStack() as stack:
             held = Descriptors(stack)

@@ -28,6 +28,8 @@ class SandboxWishes(Struct, frozen=True):
     """Whether no child may be started without a complete one."""
     read: tuple[Path, ...] = ()
     """Files and folders that all children may read besides."""
+    unfenced: bool = False
+    """Whether programs of a repository may run where the machine has no sandbox."""
 
 
 class Sandbox(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,6 +48,8 @@ class Sandbox(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rlimits: Rlimits = Rlimits()
     required: bool = False
     """Whether the child must not be started without a complete sandbox."""
+    consented: bool = False
+    """Whether the user allowed this very child, so that it may run where there is no sandbox."""
 
     @property
     def profile(self) -> Profile:

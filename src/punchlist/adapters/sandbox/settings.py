@@ -19,6 +19,12 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="k
     place.
     """
 
+    unfenced: bool = False
+    """Whether analyzers of the checkout (`.venv/bin/mypy`) may run on a machine that has no sandbox
+    at all. Checks and hooks are asked for by `punchlist allow`.
+    """
+
     @property
     def wishes(self) -> SandboxWishes:
-        return SandboxWishes(self.required, tuple(Path(name).expanduser() for name in self.read))
+        read = tuple(Path(name).expanduser() for name in self.read)
+        return SandboxWishes(self.required, read, self.unfenced)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.process.programs import which
 from punchlist.adapters.sandbox.bubblewrap import Descriptors, build_arguments
 from punchlist.adapters.sandbox.landlock.kernel import LandlockSupport, find_version
 from punchlist.adapters.sandbox.profiles import ChildKind
@@ -123,7 +124,7 @@ def _probe(program: str) -> Support:
 
 @cache
 def find_bubblewrap() -> str:
-    return shutil.which("bwrap") or ""
+    return which("bwrap") or ""
 
 
 def counts_processes() -> bool:

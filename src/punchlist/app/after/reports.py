@@ -1,7 +1,5 @@
 """The reports of a run, by name, and their formats as surfaces offer them."""
 
-from pathlib import Path
-
 from punchlist.adapters.process.browser import open_browser
 from punchlist.adapters.reports import OCCASIONAL, ON_DEMAND, REPORTS, WRITTEN
 from punchlist.app.session import Session
@@ -52,6 +50,6 @@ def render_run(session: Session, run_id: str, form: str) -> bytes:
     return content
 
 
-def open_page(page: Path) -> bool:
-    """Open a page in the user's browser; return whether there is one."""
-    return open_browser(page.absolute())
+def open_page(address: str) -> bool:
+    """Open an address in the user's browser; return whether there is one."""
+    return open_browser(address)

@@ -1,6 +1,5 @@
 """The agents that a run can be started with here."""
 
-import shutil
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -8,6 +7,7 @@ from msgspec import Struct
 from punchlist.adapters.agents.detect import KNOWN
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.settings import AgentSettings
+from punchlist.adapters.process.programs import which
 from punchlist.settings import Settings
 
 
@@ -31,4 +31,4 @@ def _has_program(name: str, own: Mapping[str, AgentSettings]) -> bool:
     settings = own.get(name, AgentSettings())
     kind = settings.kind or name
     command = settings.command or ((kind,) if kind in KNOWN else ())
-    return kind in AGENTS and (not command or shutil.which(command[0]) is not None)
+    return kind in AGENTS and (not command or which(command[0]) is not None)

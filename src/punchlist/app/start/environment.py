@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +18,8 @@ from punchlist.adapters.environments.named_packages import (
     list_declared,
     read_packages,
 )
-from punchlist.adapters.environments.tree_links import find_main_root
+from punchlist.adapters.environments.tree_links import find_main_root, read_note
+from punchlist.adapters.git.scope import find_trusted_commit, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.adapters.sandbox.support import sandbox_kind
@@ -53,9 +55,14 @@ async def plan_environment(session: Session) -> "SetupPlan":
     named = read_packages(texts)
     python = await find_base_python(named.python)
     minor = ".".join(python.version.split(".")[:2])
-    folder = workshop.folder / FOLDER / f"{_hash_texts(texts)}-py{minor}"
+    made_from = await _read_tree(workshop, commit)
+    trusted = await find_trusted_commit(workshop, await resolve_change(workshop))
+    fresh = workshop.folder / FOLDER / f"{_hash_texts(texts)}-py{minor}-{made_from[:12]}"
+    folder = await _find_made(workshop, trusted, commit) or fresh
     return SetupPlan(
         folder=folder,
+        commit=commit,
+        tree=made_from,
         python=python,
         files=named.files,
         pins=named.pins,
@@ -89,31 +96,54 @@ async def add_lacking(
         if could_set_up(check):
             if names is None:
                 names = list_declared(await _read_deciding(workshop, commit))
-            lacks = await find_missing(check.command[0], names) if names else ()
+            lacks = find_missing(check.command[0], names) if names else ()
         found.append(replace(check, lacks=lacks))
     return tuple(found)
 
 
-async def find_place(workshop: Workshop, commits: Iterable[str]) -> ProjectPlace:
-    """Return where Python environments are looked for when these commits are checked.
-
-    An environment that was made counts if it was made for the packages that one of them names.
-    """
-    checkout, made = workshop.checkout, None
-    known = dict.fromkeys(commits)
-    folder = workshop.folder / FOLDER
-    for commit in known if folder.is_dir() else ():
-        from punchlist.adapters.environments.make_environment import is_finished
-
-        code = _hash_texts(await _read_deciding(workshop, commit))
-        fitting = (path for path in sorted(folder.glob(f"{code}-py*")) if is_finished(path))
-        made = made or next(fitting, None)
+async def find_place(workshop: Workshop, base: str, head: str = "") -> ProjectPlace:
+    """Return where Python environments are looked for when these commits are checked."""
+    checkout, known = workshop.checkout, dict.fromkeys(filter(None, (head, base)))
+    made = await _find_made(workshop, base, head)
     root, main = checkout.root, find_main_root(checkout.root)
     paths = set(await checkout.git.list_fields("ls-files", "-z"))
     elsewhere = await checkout.resolve_commit("main-worktree/HEAD") if main else None
     for commit in filter(None, (*known, checkout.head, elsewhere)):
         paths |= (await workshop.list_tree(commit)).keys()
     return ProjectPlace(checkout=root, main=main, tracked=paths, made=made)
+
+
+async def _find_made(workshop: Workshop, base: str, head: str) -> Path | None:
+    """Return the environment that was made for these commits, the head's before the base's.
+
+    Code of the commit that an environment was made from has run in it. One of the head serves
+    where the head's very tree is checked, and nowhere else; one of the base's own history serves
+    both, while the files that name packages are the same.
+    """
+    folder = workshop.folder / FOLDER
+    if not folder.is_dir():
+        return None
+    from punchlist.adapters.environments.make_environment import is_finished
+
+    for commit in dict.fromkeys(filter(None, (head, base))):
+        code = _hash_texts(await _read_deciding(workshop, commit))
+        tree = await _read_tree(workshop, commit)
+        for path in sorted(folder.glob(f"{code}-py*")):
+            note = read_note(path) if is_finished(path) else None
+            if note is None or not note.commit:
+                continue
+            if note.tree == tree or await _is_before(workshop, note.commit, base):
+                return path
+    return None
+
+
+async def _read_tree(workshop: Workshop, commit: str) -> str:
+    return await workshop.git.read_line("rev-parse", f"{commit}^{{tree}}")
+
+
+async def _is_before(workshop: Workshop, commit: str, base: str) -> bool:
+    """Return whether the base has the commit in its history."""
+    return (await workshop.git.run("merge-base", "--is-ancestor", commit, base)).ok
 
 
 async def _read_deciding(workshop: Workshop, commit: str) -> dict[str, str]:

@@ -251,7 +251,7 @@ async def find_checks(
     from punchlist.adapters.checks.project_files.find import find_project_checks
     from punchlist.app.start.environment import add_lacking, find_place
 
-    place = await find_place(workshop, filter(None, (head, commit)))
+    place = await find_place(workshop, commit, head)
     async with WorkTrees(workshop).open_tree(commit, shared=True) as tree:
         if configured:
             found = FoundChecks(await resolve_programs(configured, tree, place))

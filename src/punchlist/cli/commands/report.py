@@ -47,7 +47,7 @@ def _open(run_id: str, content: bytes, form: str | None, target: Path | None) ->
         raise UsageError(f"--open shows HTML, and --format is {form}", hint="leave out --format")
     page = target or Path(tempfile.mkdtemp(prefix="punchlist-")) / f"{run_id}.html"
     write_file(page, [content], hint="give another file with -o")
-    if open_page(page):
+    if open_page(page.absolute().as_uri()):
         note("it is open in your browser")
     else:
         note("there is no browser here; open that file where there is one")

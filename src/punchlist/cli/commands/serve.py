@@ -1,7 +1,6 @@
 """punchlist serve: the dashboard and the HTTP API."""
 
 import asyncio
-import webbrowser
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from punchlist.app.after.reports import open_page
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.show.words import one_line
@@ -133,7 +133,7 @@ def _start_server(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
         lines += _list_unfinished(opened.left, resume=chosen["resume"])
         note(*lines, "Ctrl-C stops it")
         if chosen["browse"]:
-            webbrowser.open(opened.link)
+            open_page(opened.link)
 
     serve(home_folder(), place, Options(flags=flags, resume=chosen["resume"]), show_address)
     return Exit.FINE

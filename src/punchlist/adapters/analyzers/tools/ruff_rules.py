@@ -1,13 +1,12 @@
 """Ruff's rules: the default selection, and each rule's severity and category."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from punchlist.adapters.process.run import run
+from punchlist.adapters.analyzers.tool import Kit, run_probe
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.selection import is_named
 from punchlist.model.finding.severity import Severity
@@ -75,11 +74,11 @@ def find_misspelt(patterns: Sequence[str], rules: Sequence[str]) -> list[str]:
     return [each for each in odd if not any(is_named(each, "ruff", rule) for rule in rules)]
 
 
-async def find_rules(program: Sequence[str], patterns: Sequence[str]) -> tuple[str, ...]:
+async def find_rules(program: Sequence[str], patterns: Sequence[str], kit: Kit) -> tuple[str, ...]:
     """Return the names of the rules that patterns of `review.select` name, of those that this ruff
     has; () if it does not say which it has.
     """
-    ran = await run([*program, "rule", "--all", "--output-format=json"], cwd=Path("/"), timeout=30)
+    ran = await run_probe([*program, "rule", "--all", "--output-format=json"], kit)
     try:
         known = msgspec.json.decode(ran.stdout, type=list[_KnownRule])
     except msgspec.DecodeError:

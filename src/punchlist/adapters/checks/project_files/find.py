@@ -38,7 +38,7 @@ from punchlist.adapters.checks.project_files.python_files import read_nox, read_
 from punchlist.adapters.checks.project_files.tox_files import read_tox
 from punchlist.adapters.checks.test_runners import EXAMPLE
 from punchlist.adapters.environments.find_pythons import ProjectPlace
-from punchlist.adapters.process.run import which
+from punchlist.adapters.process.programs import which_any
 from punchlist.model.checks.check import Check, CheckKind, FoundChecks
 from punchlist.model.checks.protected import Protected
 from punchlist.ports.tree import Tree
@@ -200,7 +200,7 @@ def _choose_script(name: str, text: str, seen: set[str], tree: Tree) -> tuple[st
         return ()
     seen |= {gate_name(tool) for tool in tools}
     manager = find_package_manager(tree.files())
-    return (manager, "run", name) if which(manager) else ()
+    return (manager, "run", name) if which_any(manager) else ()
 
 
 def _name_unread(commands: _Commands, own: Sequence[Tool]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from punchlist.adapters.checks.environment import CheckoutContext, prepare_launch
 from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.compare.replay.recording import HERE, VALUES, RecordedCall
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.sandbox import Rlimits
 from punchlist.ports.tree import Tree
 
@@ -129,6 +129,7 @@ async def call_bare(
             env = {k: v for k, v in stage.env.items() if k not in ("CI", "PYTHONPATH")}
             ran = await run(
                 command,
+                origin=Origin.THEIRS,
                 cwd=folder / cwd,
                 env=env,
                 walls=replace(stage.sandbox, hidden=hidden, rlimits=limits),

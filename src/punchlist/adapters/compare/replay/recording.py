@@ -12,7 +12,7 @@ from punchlist.adapters.checks.environment import CheckoutContext, LaunchSpec, p
 from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
-from punchlist.adapters.process.run import run
+from punchlist.adapters.process.run import Origin, run
 from punchlist.model.checks.check import Check, CheckKind, TestOutcome
 from punchlist.ports.tree import Tree
 
@@ -95,6 +95,7 @@ async def record_calls(
         (beside / "job.json").write_bytes(msgspec.json.encode({**job, "root": str(stage.cwd)}))
         ran = await run(
             command,
+            origin=Origin.THEIRS,
             cwd=stage.cwd,
             env=_extend_path(stage, beside),
             walls=stage.sandbox,
