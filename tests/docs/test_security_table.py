@@ -1,4 +1,4 @@
-"""What SECURITY.md says is done about a danger names the tests that show it, and they exist."""
+"""What the page about dangers says is done about a danger names the tests that show it, and they exist."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TABLE = [
     tuple(cell.strip() for cell in line.strip("|").split(" | "))
-    for line in (ROOT / "SECURITY.md").read_text("utf-8").splitlines()
+    for line in (ROOT / "docs/explanation/dangers.md").read_text("utf-8").splitlines()
     if line.startswith("| ") and "`tests/" in line
 ]
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
@@ -17,7 +17,7 @@ TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 def test_every_row_has_a_danger_what_is_done_and_its_tests():
     rows = [
         line
-        for line in (ROOT / "SECURITY.md").read_text("utf-8").splitlines()
+        for line in (ROOT / "docs/explanation/dangers.md").read_text("utf-8").splitlines()
         if line.startswith("| ")
     ]
     assert len(TABLE) == len(rows) - 1, "a row without a test"
@@ -33,3 +33,7 @@ def test_the_tests_of_a_row_exist(row):
         assert re.search(
             rf"^(?:async )?def {name}\(", (ROOT / path).read_text("utf-8"), re.MULTILINE
         ), name
+
+
+def test_the_page_for_people_in_a_hurry_stays_short():
+    assert len((ROOT / "SECURITY.md").read_bytes()) <= 6000

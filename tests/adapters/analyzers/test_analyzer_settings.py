@@ -15,8 +15,10 @@ from punchlist.adapters.analyzers.registry import (
     detect_analyzers,
 )
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
-from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, chunk_files
+from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, chunk_files, run_probe
 from punchlist.adapters.analyzers.tools.custom import CustomTool
+from punchlist.adapters.sandbox import support
+from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.errors import SettingsError
 from punchlist.model.finding.severity import Severity
@@ -180,10 +182,12 @@ WRITES = "try: open('a.py', 'a').write('!'); print('a.py:1: written')\nexcept OS
     sandbox_kind() != "bubblewrap", reason="no bubblewrap here: analyzers run without walls"
 )
 @pytest.mark.parametrize(
-    ("kit", "said"),
-    [(NOWHERE, ["cut off", "refused"]), (Kit(walls=lambda *_: None), ["reached", "written"])],
+    ("walled", "said"), [(True, ["cut off", "refused"]), (False, ["reached", "written"])]
 )
-def test_only_walls_keep_an_analyzer_from_the_network_and_from_writing_the_tree(grown, kit, said):
+def test_only_walls_keep_an_analyzer_from_the_network_and_from_writing_the_tree(
+    grown, walled, said, request
+):
+    kit = NOWHERE if walled else request.getfixturevalue("unfenced")
     tree = grown({"a.py": "x\n"})
     with socket.create_server(("127.0.0.1", 0)) as server:
         tool = own(REACHES.format(port=server.getsockname()[1]) + WRITES)
@@ -204,10 +208,16 @@ def test_an_interpreter_that_the_repository_carries_is_not_used(grown, tmp_path)
     assert msgspec.structs.replace(kit, tracked=frozenset({"venv"})).find_python(carrying) == ""
 
 
-def test_analyzers_work_without_walls(grown):
-    tools = build_analyzers(
-        AnalyzerSettings(enabled=("ruff", "bandit")), Kit(walls=lambda *_: None)
-    )
+@pytest.fixture
+def unfenced(monkeypatch):
+    """A kit on a machine that has no sandbox, whose user consented."""
+    monkeypatch.setattr(support, "find_bubblewrap", str)
+    monkeypatch.setattr(support, "find_version", lambda: 0)
+    return Kit(wishes=SandboxWishes(unfenced=True))
+
+
+def test_analyzers_work_without_walls(grown, unfenced):
+    tools = build_analyzers(AnalyzerSettings(enabled=("ruff", "bandit")), unfenced)
     tree = grown({"a.py": CODE})
     assert all(asyncio.run(tool.analyze(tree, None)).findings for tool in tools.values())
 
@@ -271,3 +281,19 @@ def test_the_checkouts_folders_are_lent_to_the_tree_only_while_a_tool_runs(grown
     analysis = asyncio.run(analyzer.analyze(tree, None))
     assert (analysis.failed, [f.rule for f in analysis.findings]) == ("", ["seen"])
     assert not Path(tree.root / "node_modules").is_symlink()
+
+
+def test_a_program_of_the_checkout_needs_walls_or_consent(grown, tmp_path, unfenced):
+    program = tmp_path / "checkout/.venv/bin/mypy"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    kit = msgspec.structs.replace(unfenced, checkout=tmp_path / "checkout", find=lambda _: None)
+    assert kit.find_program("mypy") == (str(program),)
+    refusing = msgspec.structs.replace(kit, wishes=SandboxWishes())
+    assert refusing.find_program("mypy") != (str(program),)
+    mark = tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    ran = asyncio.run(run_probe([str(program), "--version"], refusing))
+    assert "sandbox.unfenced" in ran.trouble
+    assert not mark.exists()

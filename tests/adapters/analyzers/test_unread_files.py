@@ -22,7 +22,7 @@ RULE = "id: a\nlanguage: python\nrule: {pattern: eval($X)}\n"
 
 
 def looked(tool, tree, paths=None):
-    return asyncio.run(CommandAnalyzer(tool, Kit(walls=lambda *_: None)).analyze(tree, paths))
+    return asyncio.run(CommandAnalyzer(tool, Kit()).analyze(tree, paths))
 
 
 @pytest.mark.parametrize(

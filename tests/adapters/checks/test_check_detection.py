@@ -54,8 +54,9 @@ def test_pytest_is_found_by_its_configuration_or_its_tests(found, files, origin)
 def test_the_project_s_own_environment_comes_first(checked, found):
     python = checked.checkout / ".venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\nexit 0\n")
+    python.write_text("#!/bin/sh\nexit 1\n")
     python.chmod(0o755)
+    (checked.checkout / ".venv/lib/python3.12/site-packages/pytest").mkdir(parents=True)
     (check,) = found(TEST)
     assert check.command == (str(python), "-m", "pytest")
     assert check.python_from == ".venv in your checkout"

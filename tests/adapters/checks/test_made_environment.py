@@ -35,7 +35,9 @@ def make(checked, tmp_path, monkeypatch):
         base = BasePython(sys.executable, "3")
         *named, coverage = plan_steps(read_packages(texts), texts, folder, base, pytest=False)
         assert coverage.optional
-        plan = SetupPlan(folder=folder, python=base, files=(), steps=steps or tuple(named))
+        plan = SetupPlan(
+            folder=folder, commit="", tree="", python=base, files=(), steps=steps or tuple(named)
+        )
         ground = CheckoutContext(checkout=checked.checkout, hidden=(checked.base / "state",))
         asyncio.run(EnvironmentMaker(plan, tree, ground).make(said.append))
         return folder, said

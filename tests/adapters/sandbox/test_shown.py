@@ -143,3 +143,13 @@ def test_what_this_user_cannot_reach_is_left_out_and_ends_nothing():
         (world / "closed").chmod(0o755)
     assert done.stderr == ""
     assert set(done.stdout.split()) == {"bin", "unlisted"}
+
+
+@pytest.mark.parametrize("key", ["home", "executable", "base-executable"])
+def test_a_file_of_an_environment_does_not_open_folders_without_an_interpreter(tmp_path, key):
+    letters = made(tmp_path, "letters/bin/private.txt").parent
+    value = letters if key == "home" else letters / "private.txt"
+    made(tmp_path, "env/pyvenv.cfg", f"{key} = {value}\n")
+    program = made(tmp_path, "env/bin/python")
+    shown = find_installations([str(program)], "/usr/bin", (tmp_path / "home",))
+    assert shown == (tmp_path / "env",)

@@ -54,7 +54,6 @@ CODE = "code"
 
 _QUOTAS = PROFILES[ChildKind.ANALYZER].quotas
 _PROBE_SECONDS = 30.0
-WallsOf = Callable[[Tree, Sequence[Path], "Kit"], Sandbox | None]
 
 
 def offline_sandbox(tree: Tree, needs: Sequence[Path], kit: "Kit") -> Sandbox:
@@ -79,7 +78,6 @@ class Kit(Struct, frozen=True, kw_only=True):
     """What every analyzer runs with; `checkout` has the user's own tool folders."""
 
     checkout: Path | None = None
-    walls: WallsOf = offline_sandbox
     wishes: SandboxWishes = field(default_factory=SandboxWishes)
     private: tuple[Path, ...] = ()
     """Folders that analyzers do not see, such as punchlist's state."""
@@ -289,7 +287,7 @@ class CommandAnalyzer:
             return ""
         known = tool.identify_program(program)
         chosen = (program, sorted(vars(tool).items()), kit.wishes, probe_support(), os.getuid())
-        env = sorted(build_environment(walled=True).items())
+        env = sorted(build_environment().items())
         return known and f"{known} {identify_readers()} {chosen!r} {env}"
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
@@ -334,8 +332,7 @@ class CommandAnalyzer:
 
     @property
     def confined(self) -> bool:
-        own = self._kit.walls is offline_sandbox and not self._tool.borrows
-        return own and sandbox_kind() == "bubblewrap"
+        return not self._tool.borrows and sandbox_kind() == "bubblewrap"
 
     async def _write_code(self, folder: Path) -> bool:
         """Write the base's plug-ins to a folder in which nothing of the change can shadow what
@@ -400,8 +397,8 @@ class CommandAnalyzer:
         tool, kit = self._tool, self._kit
         inputs = [path for path in (*tool.inputs, folder) if path.exists()]
         needs = kit.find_needs(command, all_programs=tool.uses_path)
-        sandbox = kit.walls(tree, (*needs, *inputs), kit)
-        env = {**build_environment(walled=sandbox is not None), **tool.env}
+        sandbox = offline_sandbox(tree, (*needs, *inputs), kit)
+        env = {**build_environment(), **tool.env}
         if (folder / CODE).is_dir():
             roots = (folder / CODE / root for root in ROOTS)
             env["PYTHONPATH"] = os.pathsep.join(str(path) for path in roots if path.is_dir())
@@ -438,15 +435,15 @@ async def run_probe(
         command,
         origin=kit.find_origin(command[0]),
         cwd=Path("/"),
-        env={**build_environment(walled=True), **env},
+        env={**build_environment(), **env},
         timeout=_PROBE_SECONDS,
         walls=walls,
     )
 
 
-def build_environment(*, walled: bool) -> dict[str, str]:
+def build_environment() -> dict[str, str]:
     """Return the variables for an analyzer: UTF-8, no colour, the sandbox's home if any."""
-    home = {"HOME": str(HOME)} if walled and sandbox_kind() == "bubblewrap" else {}
+    home = {"HOME": str(HOME)} if sandbox_kind() == "bubblewrap" else {}
     return {
         **base_environment(home=not home),
         "LC_ALL": "C.UTF-8",

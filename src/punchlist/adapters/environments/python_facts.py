@@ -57,7 +57,8 @@ def read_facts(python: str, home: Path | None = None) -> PythonFacts:
     prefix = Path(python).parent.parent
     settings = _read_settings(prefix)
     if not settings:
-        return _read_installation(Path(python), home)
+        named = Path(python).name.startswith(("python", "pypy"))
+        return _read_installation(Path(python), home) if named else PythonFacts("", ())
     version = settings.get("version") or settings.get("version_info") or ""
     folders = [*_list_packages(prefix, _find_minor(prefix, version))]
     if settings.get("include-system-site-packages", "").lower() == "true":

@@ -178,7 +178,9 @@ def _find_installation(path: Path, private: Private) -> Iterator[Path]:
 
 
 def _read_base(program: Path) -> list[str]:
-    """Return the base interpreter of a program's virtual environment, if it lies in one."""
+    """Return the base interpreter of a program's virtual environment, if it lies in one. A file
+    that is not a program does not open the folder around it: a repository may have written that.
+    """
     try:
         text = (program.parent.parent / "pyvenv.cfg").read_text(errors="replace")
     except OSError:
@@ -187,7 +189,12 @@ def _read_base(program: Path) -> list[str]:
     values = {key.strip(): value.strip() for key, _, value in pairs}
     bases = [f"{values['home']}/python3"] if values.get("home") else []
     bases += [values[key] for key in ("executable", "base-executable") if values.get(key)]
-    return [base for base in bases if base.startswith("/") and base != str(program)]
+    return [base for base in bases if base != str(program) and _is_interpreter(Path(base))]
+
+
+def _is_interpreter(path: Path) -> bool:
+    named = path.name.startswith(("python", "pypy"))
+    return named and path.is_absolute() and os.access(path, os.X_OK) and path.is_file()
 
 
 def _read_shebang(program: str, path: str) -> str:
