@@ -10,6 +10,7 @@ from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 
+from punchlist.adapters.egress.model_usage import ModelMeter
 from punchlist.adapters.egress.policy import EgressPolicy, parse_rule
 from punchlist.adapters.egress.proxy import USUAL_LIMITS, EgressProxy, ProxyLimits
 from punchlist.adapters.egress.traffic import EgressLog
@@ -58,6 +59,7 @@ async def outside(
     resolve=resolve_name,
     answer: bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
     policy: Callable[[int], EgressPolicy] | None = None,
+    meter: ModelMeter | None = None,
 ) -> AsyncIterator[Outside]:
     """Allow these hosts; {port} in them is that of the server, which gives `answer` to each head."""
     received: list[bytes] = []
@@ -77,7 +79,8 @@ async def outside(
     port = server.sockets[0].getsockname()[1]
     rules = tuple(parse_rule(text.format(port=port)) for text in allow)
     log = EgressLog()
-    proxy = EgressProxy(policy(port) if policy else EgressPolicy(rules), log, limits, resolve)
+    allowed = policy(port) if policy else EgressPolicy(rules)
+    proxy = EgressProxy(allowed, log, limits, resolve, meter)
     door = socket.create_server(("127.0.0.1", 0))
     await proxy.listen(door)
     try:

@@ -24,12 +24,13 @@ from punchlist.adapters.agents.home import AgentPlace, build_sandbox, copy_login
 from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_event
 from punchlist.adapters.agents.network import SECRET_NAME, parse_hosts, plan_network
 from punchlist.adapters.agents.settings import AgentSettings
-from punchlist.adapters.agents.spending import CallMeter, Spending, read_usage_file
+from punchlist.adapters.agents.spending import CallMeter, Spending, larger_usage, read_usage_file
 from punchlist.adapters.egress.contained_call import OPEN, ContainedCall
 from punchlist.adapters.egress.door import Egress
 from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
 from punchlist.adapters.egress.traffic import EgressLog, RefusedTry
 from punchlist.adapters.process.run import (
+    STOPPED,
     Origin,
     OutputWatch,
     ProcessResult,
@@ -106,7 +107,7 @@ class CliAgent:
         dialect, settings = self._dialect, self._settings
         given = {**settings.env, **named_environment((*dialect.keys, *settings.keys))}
         mask = _make_masker([given[name] for name in _find_secrets(given, settings.keys)])
-        contained = self._contain_call(ask, given)
+        contained = self._contain_call(ask, given, meter)
         context = self._build_context(contained.env)
         call = dialect.build_call(ask, context)
         for name, content in call.files.items():
@@ -119,13 +120,14 @@ class CliAgent:
             self._setup.tell(contained.describe())
         ran = replace(ran, stdout=mask(ran.stdout), stderr=mask(ran.stderr))
         parsed = _apply_trouble(ran, dialect.parse_output(_without_stop(ran), ask))
+        parsed = _apply_limit(parsed, meter)
         parsed = replace(parsed, failed=contained.explain_failure(parsed.failed))
         reply = self._build_reply(ask, ran, parsed, meter)
         name = f"{make_filename(ask.label)}.{make_filename(self.name)}"
         saved = await asyncio.to_thread(_save_transcript, self._setup.artifacts, name, ran)
         return replace(reply, transcript=saved)
 
-    def _contain_call(self, ask: Ask, given: Mapping[str, str]) -> ContainedCall:
+    def _contain_call(self, ask: Ask, given: Mapping[str, str], meter: CallMeter) -> ContainedCall:
         """Return the variables of a call, and what it may reach; keys stay outside if they can."""
         place, settings = self._setup.place, self._settings
         child, tell = f"{self.name} ({ask.role})", self._setup.tell
@@ -147,7 +149,7 @@ class CliAgent:
             child,
             ask.label,
             {**given, **plan.env},
-            Egress(plan.policy, EgressLog(report_refusal)),
+            Egress(plan.policy, EgressLog(report_refusal), meter=meter),
             plan.held,
             tuple(weaknesses),
             sandbox_kind(),
@@ -248,17 +250,20 @@ class CliAgent:
     def _count_usage(self, ask: Ask, parsed: ParsedReply, meter: CallMeter) -> Usage:
         """Return the usage of this call: cumulative counters minus those of the session before.
 
-        Without usage in the result it is what was measured while the call ran.
+        Without usage in the result it is what was measured while the call ran. For a call that was
+        stopped at the limit that counts, too: it is what the limit was reached by.
         """
-        total, measured = parsed.usage, Usage()
+        before, total = self._read_session_usage(ask), parsed.usage
         if total == Usage():
-            total, measured = (meter.usage, Usage()) if meter.of_session else (Usage(), meter.usage)
-        if not self._dialect.cumulative or not parsed.session:
-            return total + measured
-        before = self._read_session_usage(ask)
-        path = self._session_file(parsed.session)
-        write_atomic(path, msgspec.json.encode(before if total == Usage() else total))
-        return subtract_usage(total, before, self._dialect.cumulative) + measured
+            used = meter.usage
+            total = before + used if meter.of_session else before
+        else:
+            resumed = self._dialect.cumulative if parsed.session else ()
+            used = self._add_price(subtract_usage(total, before, resumed))
+            used = larger_usage(used, meter.usage) if meter.refused and parsed.failed else used
+        if self._dialect.cumulative and parsed.session:
+            write_atomic(self._session_file(parsed.session), msgspec.json.encode(total))
+        return used
 
     def _session_file(self, session: str) -> Path:
         folder = self._setup.place.folder / self.name / "spent"
@@ -305,6 +310,15 @@ def _apply_trouble(ran: ProcessResult, parsed: ParsedReply) -> ParsedReply:
     if not ran.trouble or complete or (ran.signalled and own):
         return parsed
     return replace(parsed, failed=ran.trouble, trouble=troubles.classify_child(ran))
+
+
+def _apply_limit(parsed: ParsedReply, meter: CallMeter) -> ParsedReply:
+    """Return the reply stopped at the limit, if its model was refused to it; an answer that is
+    complete without that request counts.
+    """
+    if not meter.refused or not parsed.failed:
+        return parsed
+    return replace(parsed, failed=f"{STOPPED}: {meter.refused}", trouble=AgentTrouble.LIMIT)
 
 
 def _without_stop(ran: ProcessResult) -> ProcessResult:

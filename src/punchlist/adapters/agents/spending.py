@@ -118,15 +118,26 @@ class Spending:
 
 
 class CallMeter:
-    """The usage of one call so far."""
+    """The usage of one call so far: as the agent's output reports it, and as the proxy counts it in
+    the answers of the model, where these pass through it in clear.
+    """
 
     def __init__(self, spending: Spending, call: str, price: Callable[[Usage], Usage]) -> None:
         self._spending = spending
         self._call = call
         self._price = price
         self._parts: dict[str, Usage] = {}
+        self._answers: dict[int, Usage] = {}
+        self._reported = Usage()
         self.of_session = False
-        self.usage = Usage()
+        self.refused = ""
+        """Why a request to the model was refused at the proxy."""
+
+    @property
+    def usage(self) -> Usage:
+        """The usage of this call, with its price: what was reported or counted, if that is more."""
+        counted = sum(self._answers.values(), Usage())
+        return larger_usage(self._price(self._reported), self._price(counted))
 
     def add(self, measured: Measured, before: Callable[[Usage], Usage]) -> str:
         """Add what an event reports; return why the call must be stopped, or ''.
@@ -136,13 +147,27 @@ class CallMeter:
         self._parts[measured.key] = measured.usage
         self.of_session = measured.of_session
         total = sum(self._parts.values(), Usage())
-        self.usage = total
-        spent = self._price(before(total) if measured.of_session else total)
-        self._spending.set_open(self._call, spent)
+        self._reported = before(total) if measured.of_session else total
+        self._spending.set_open(self._call, self.usage)
         return self._spending.refusal_reason() if measured.continues else ""
+
+    def check_request(self) -> str:
+        """Return why the model may not be asked again, or ''."""
+        self.refused = self.refused or self._spending.refusal_reason()
+        return self.refused
+
+    def set_answer(self, answer: int, usage: Usage) -> None:
+        """Note what an answer of the model has used so far."""
+        self._answers[answer] = usage
+        self._spending.set_open(self._call, self.usage)
 
     def close(self, usage: Usage | None) -> None:
         self._spending.close_call(self._call, usage)
+
+
+def larger_usage(one: Usage, other: Usage) -> Usage:
+    """Return the usage that costs more, or without prices has more tokens."""
+    return max(one, other, key=lambda each: (each.dollars, each.input_tokens + each.output_tokens))
 
 
 def read_usage_file(path: Path) -> Usage:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from punchlist.adapters.egress.model_usage import ModelMeter
 from punchlist.adapters.egress.policy import PORT, URL, EgressPolicy
 from punchlist.adapters.egress.proxy import USUAL_LIMITS, EgressProxy, ProxyLimits
 from punchlist.adapters.egress.traffic import EgressLog
@@ -46,6 +47,8 @@ class Egress:
     policy: EgressPolicy
     log: EgressLog = field(default_factory=EgressLog)
     limits: ProxyLimits = USUAL_LIMITS
+    meter: ModelMeter | None = None
+    """What its requests to its model are counted by, and limited."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Door:
 async def open_door(egress: Egress) -> AsyncIterator[Door]:
     """Serve the proxy of the child that is started with the door."""
     ours, theirs = socket.socketpair()
-    proxy = EgressProxy(egress.policy, egress.log, egress.limits)
+    proxy = EgressProxy(egress.policy, egress.log, egress.limits, meter=egress.meter)
     serving = asyncio.create_task(_serve_door(ours, proxy))
     fd = theirs.fileno()
     launcher = (launcher_python(), "-I", "-S", "-c", _LAUNCHER, str(fd), str(PORT))

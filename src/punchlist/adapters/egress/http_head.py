@@ -27,6 +27,13 @@ class Refused(Exception):
         self.status = status
         self.recorded = recorded
 
+    content_type = "text/plain"
+    fields: tuple[tuple[str, str], ...] = ()
+    """Header fields of the answer that are not usual."""
+
+    def format_body(self, target: str) -> bytes:
+        return f"punchlist: {target or 'this request'} is refused: {self.why}\n".encode()
+
 
 @dataclass(frozen=True)
 class MessageHead:

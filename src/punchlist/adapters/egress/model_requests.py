@@ -12,6 +12,7 @@ _LOGINS = frozenset(
     " cookie".split()
 )
 """Headers that say whose account is used."""
+_OURS = frozenset({"host", "accept-encoding"})
 _SCHEMES = frozenset({"", "bearer", "token"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 _LOGIN_PARAMETERS = frozenset({"key", "api_key", "api-key", "access_token", "oauth_token"})
@@ -52,15 +53,18 @@ def model_path(route: ModelRoute, target: str) -> str:
 
 
 def model_fields(route: ModelRoute, request: MessageHead) -> list[tuple[str, str]]:
-    """Return the header fields with keys in the place of placeholders."""
+    """Return the header fields with keys in the place of placeholders. The answer must not be
+    compressed: what it used is read from it.
+    """
     base = route.base
     usual = HTTPS if base.scheme == "https" else HTTP
     target = format_target(base.host, base.port)
-    fields = [("Host", target.rpartition(":")[0] if base.port == usual else target)]
+    host = target.rpartition(":")[0] if base.port == usual else target
+    fields = [("Host", host), ("Accept-Encoding", "identity")]
     for name, value in request.end_to_end_fields():
         if name.lower() in _LOGINS and route.keys:
             fields += [(name, login) for login in _fill_login(route, value)]
-        elif name.lower() != "host":
+        elif name.lower() not in _OURS:
             fields.append((name, value))
     return fields
 

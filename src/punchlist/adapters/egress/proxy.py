@@ -11,6 +11,8 @@ import struct
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from http import HTTPStatus
+from itertools import count
 from typing import cast
 
 from punchlist.adapters.egress.addresses import parse_address
@@ -29,6 +31,7 @@ from punchlist.adapters.egress.model_requests import (
     model_fields,
     model_path,
 )
+from punchlist.adapters.egress.model_usage import MeteredCall, ModelMeter, SpendingRefused
 from punchlist.adapters.egress.policy import (
     HTTP,
     HTTPS,
@@ -43,7 +46,6 @@ from punchlist.adapters.egress.upstream import Resolve, Streams, Upstream, resol
 
 _AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\[\]:/?#@]+):([0-9]{1,5})")
 _ABSOLUTE = re.compile(r"http://(\[[0-9a-fA-F:.]+\]|[^\[\]:/?#@]+)(?::([0-9]{1,5}))?([/?][^#]*)?")
-_REASONS = {400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 502: "Bad Gateway"}
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _FULL = b"HTTP/1.1 503 Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -76,11 +78,14 @@ class EgressProxy:
         log: EgressLog,
         limits: ProxyLimits = USUAL_LIMITS,
         resolve: Resolve = resolve_name,
+        meter: ModelMeter | None = None,
     ) -> None:
         self._policy = policy
         self._log = log
         self._limits = limits
         self._upstream = Upstream(policy, limits.dial, resolve)
+        self._meter = meter
+        self._numbers = count()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
@@ -121,12 +126,12 @@ class EgressProxy:
             if refused.recorded:
                 self._log.count_refusal(connection.target, refused.why)
             if refused.status:
-                await connection.answer(refused.status, refused.why)
+                await connection.answer(refused)
         except TimeoutError:
-            await connection.answer(408, "timed out")
+            await connection.answer(Refused("timed out", 408))
         except asyncio.LimitOverrunError:
             self._log.count_refusal(connection.target, "header too long")
-            await connection.answer(431, "header too long")
+            await connection.answer(Refused("header too long", 431))
         except (asyncio.IncompleteReadError, OSError):
             connection.reset()  # one of the two ends has closed the connection
 
@@ -145,6 +150,16 @@ class EgressProxy:
         idle = self._limits.idle
         up = Relay(connection.reader, streams[1], idle, count_sent)
         return up, Relay(streams[0], connection.writer, idle, count_received)
+
+    def begin_model_call(self) -> MeteredCall:
+        """Return what counts a request to the model; raise SpendingRefused at the limit.
+
+        Calls that have begun go on, so what is spent beyond the limit is at most the answers that
+        were under way when it was reached.
+        """
+        if self._meter and (why := self._meter.check_request()):
+            raise SpendingRefused(why)
+        return MeteredCall(self._meter, next(self._numbers))
 
     @property
     def policy(self) -> EgressPolicy:
@@ -185,13 +200,18 @@ class _Connection:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             self.writer.transport.abort()
 
-    async def answer(self, status: int, why: str) -> None:
+    async def answer(self, refused: Refused) -> None:
         if self.answered:
             self.reset()
             return
-        body = f"punchlist: {self.target or 'this request'} is refused: {why}\n".encode()
-        fields = (("Content-Length", str(len(body))), ("Connection", "close"))
-        first = f"HTTP/1.1 {status} {_REASONS.get(status, 'Refused')}"
+        body = refused.format_body(self.target)
+        fields = (
+            ("Content-Type", refused.content_type),
+            ("Content-Length", str(len(body))),
+            *refused.fields,
+            ("Connection", "close"),
+        )
+        first = f"HTTP/1.1 {refused.status} {HTTPStatus(refused.status).phrase}"
         with suppress(OSError):
             await self._write(format_head(first, fields) + body)
             self.writer.write_eof()
@@ -264,7 +284,8 @@ class _Connection:
         self._streams = streams = await self._proxy.upstream.connect(host, port)
         fields = [field for field in request.end_to_end_fields() if field[0].lower() != "host"]
         first = f"{request.method} {found[3] or '/'} HTTP/1.1"
-        await self._exchange(streams, request, first, [("Host", named), *fields])
+        fields = [("Host", named), *fields]
+        await self._exchange(streams, request, first, fields, MeteredCall())
 
     async def _ask_model(self, request: MessageHead) -> None:
         """Pass on a request to the model's service, with its key in the place of a placeholder."""
@@ -272,12 +293,18 @@ class _Connection:
         base = route.base
         self.target = format_target(base.host, base.port)
         check_method(route, request.method)
+        call = self._proxy.begin_model_call()
         path, fields = model_path(route, request.target), model_fields(route, request)
         self._streams = streams = await self._proxy.upstream.connect_model(base)
-        await self._exchange(streams, request, f"{request.method} {path} HTTP/1.1", fields)
+        await self._exchange(streams, request, f"{request.method} {path} HTTP/1.1", fields, call)
 
     async def _exchange(
-        self, streams: Streams, request: MessageHead, first: str, fields: list[tuple[str, str]]
+        self,
+        streams: Streams,
+        request: MessageHead,
+        first: str,
+        fields: list[tuple[str, str]],
+        call: MeteredCall,
     ) -> None:
         up, down = self._proxy.start_relays(self, streams, self.target)
         await up.send(format_head(first, [*fields, ("Connection", "close")]))
@@ -286,12 +313,16 @@ class _Connection:
 
         async def send_body() -> None:
             with suppress(ConnectionError):  # a service may answer before it has read all
-                await up.copy_body(request)
+                await up.copy_body(request, call.show_request)
 
-        await _run_both(self._pass_answer(streams[0], request, down), send_body(), until_first=True)
+        try:
+            passing = self._pass_answer(streams[0], request, down, call)
+            await _run_both(passing, send_body(), until_first=True)
+        finally:
+            call.end()
 
     async def _pass_answer(
-        self, source: asyncio.StreamReader, request: MessageHead, down: Relay
+        self, source: asyncio.StreamReader, request: MessageHead, down: Relay, call: MeteredCall
     ) -> None:
         status = 0
         while status < _FINAL:
@@ -306,7 +337,9 @@ class _Connection:
         fields = [*answer.end_to_end_fields(), ("Connection", "close")]
         await down.send(format_head(first, fields))
         if answer.has_body(request.method):
-            await down.copy_body(answer)
+            call.begin_answer(answer)
+            await down.copy_body(answer, call.show_answer)
+        call.complete = True
 
     async def _write(self, data: bytes) -> None:
         async with asyncio.timeout(self._proxy.limits.head):

@@ -10,6 +10,11 @@ _PIECE = 64 << 10
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,12})(?:[ \t]*;[\x20-\x7e\t]*)?\r\n")
 _LONGEST_LINE = 4096
 Count = Callable[[int], None]
+Show = Callable[[bytes], None]
+
+
+def _show_nobody(data: bytes) -> None:
+    """Let a piece pass unseen."""
 
 
 class Relay:
@@ -33,23 +38,27 @@ class Relay:
             await self._writer.drain()
         self._count(len(data))
 
-    async def copy_all(self) -> None:
+    async def copy_all(self, show: Show = _show_nobody) -> None:
         """Pass everything on to the end of the stream, then end the other one."""
         while data := await self._read(_PIECE):
+            show(data)
             await self.send(data)
         if self._writer.can_write_eof() and not self._writer.is_closing():
             self._writer.write_eof()
 
-    async def copy_body(self, head: MessageHead) -> None:
-        """Pass one body on; raise Refused if it is malformed, IncompleteReadError if it is cut."""
+    async def copy_body(self, head: MessageHead, show: Show = _show_nobody) -> None:
+        """Pass one body on; raise Refused if it is malformed, IncompleteReadError if it is cut.
+
+        `show` is called with each piece of the content before it is passed on.
+        """
         if head.is_chunked:
             while size := await self._copy_chunk():
-                await self._copy_bytes(size)
+                await self._copy_bytes(size, show)
                 await self._end_chunk()
         elif head.length is None:
-            await self.copy_all()
+            await self.copy_all(show)
         else:
-            await self._copy_bytes(head.length)
+            await self._copy_bytes(head.length, show)
 
     async def _copy_chunk(self) -> int:
         """Pass on the size of a chunk, without its extensions; after the last drop the trailers."""
@@ -70,12 +79,13 @@ class Relay:
             raise Refused("malformed chunk", 0)
         await self.send(end)
 
-    async def _copy_bytes(self, left: int) -> None:
+    async def _copy_bytes(self, left: int, show: Show) -> None:
         while left:
             data = await self._read(min(left, _PIECE))
             if not data:
                 raise asyncio.IncompleteReadError(b"", left)
             left -= len(data)
+            show(data)
             await self.send(data)
 
     async def _read(self, most: int) -> bytes:
