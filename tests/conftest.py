@@ -164,7 +164,6 @@ KINDS = {
     "adapters/agents/test_copilot_real.py": "agents",
     "adapters/agents/test_gemini_real.py": "agents",
     "adapters/agents/test_opencode_real.py": "agents",
-    "adapters/agents/test_limit_real.py": "agents",
     "adapters/agents/test_whole_run": "agents",
     "adapters/agents/test_agent_matrix.py": "agents",
     "adapters/agents/test_agent_network.py": "agents",

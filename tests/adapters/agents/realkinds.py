@@ -6,9 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from punchlist.adapters.agents.dialect import AgentCall, AgentDialect, CallContext
+from calculator import KEY
+
+from punchlist.adapters.agents.dialect import AgentCall, AgentDialect, CallContext, Unmetered
 from punchlist.adapters.agents.dialects.claude import Claude
 from punchlist.adapters.agents.dialects.codex import Codex
+from punchlist.adapters.agents.dialects.copilot import Copilot
+from punchlist.adapters.agents.dialects.gemini import Gemini
+from punchlist.adapters.agents.dialects.opencode import Opencode
 from punchlist.adapters.agents.dialects.qwen import Qwen
 from punchlist.ports.agent import Ask
 
@@ -134,3 +139,37 @@ KINDS = {
         env={"OPENAI_MODEL": "gpt-5.5"},
     ),
 }
+
+
+class Unheard(Unmetered):
+    """A dialect whose output is not looked at while the agent works."""
+
+    def __init__(self, dialect: AgentDialect) -> None:
+        self._dialect = dialect
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dialect, name)
+
+
+def _gemini_settings(url: str) -> dict[str, Any]:
+    return {"env": {"GOOGLE_GEMINI_BASE_URL": url}, "model": "gemini-2.5-pro"}
+
+
+def _copilot_settings(url: str) -> dict[str, Any]:
+    return {"env": {"COPILOT_PROVIDER_BASE_URL": f"{url}/v1"}, "model": "gpt-5.4"}
+
+
+def _opencode_settings(url: str) -> dict[str, Any]:
+    options = {"baseURL": f"{url}/v1", "apiKey": KEY}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"m1": {}}}
+    config = {"provider": {"stub": provider}, "small_model": "stub/m1"}
+    return {"env": {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}, "model": "stub/m1"}
+
+
+METERED: dict[str, tuple[AgentDialect, Callable[[str], dict[str, Any]]]] = {
+    **{name: (kind.dialect, kind.settings) for name, kind in KINDS.items()},
+    "gemini": (Gemini(), _gemini_settings),
+    "copilot": (Copilot(), _copilot_settings),
+    "opencode": (Opencode(), _opencode_settings),
+}
+"""Agents whose model is reached through the proxy: the dialect, and the settings for a model's URL."""

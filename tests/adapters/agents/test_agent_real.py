@@ -12,9 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 from calculator import ANSWER, BUG, FIXED, KEY, SCHEMA, fixing
-from realkinds import KINDS, Careless
+from realkinds import KINDS, METERED, Careless, Unheard
 
+from needs import rarely
 from punchlist.adapters.agents.retry import AgentRetryPolicy, RetryingAgent
+from punchlist.adapters.agents.spending import Spending
 from punchlist.ports.agent import AgentTrouble, Ask
 
 TROUBLES = {401: AgentTrouble.AUTH, 429: AgentTrouble.RATE_LIMIT, 529: AgentTrouble.OVERLOADED}
@@ -63,6 +65,29 @@ def test_a_reviewer_answers_in_the_wanted_form_and_cannot_change_a_file_even_if_
     assert reply.usage.input_tokens >= 4000
     assert reply.usage.output_tokens >= 400
     assert "Reading." in real.heard
+
+
+@pytest.mark.parametrize("heard", [True, False], ids=["heard", "unheard"])
+@pytest.mark.parametrize(
+    "name", ["claude", "codex", *rarely("qwen", "gemini", "copilot", "opencode")]
+)
+def test_a_model_that_never_stops_calling_tools_is_stopped_at_the_limit(
+    name, heard, bench, scripted
+):
+    """Unheard, nothing of its output is read while it works: then the proxy alone stops it."""
+    dialect, settings = METERED[name]
+    real = bench(name, dialect if heard else Unheard(dialect))
+    # Not twice the same call: some programs stop by themselves then.
+    steps = ({"tool": "@shell", "input": {"cmd": f"echo {number}"}} for number in range(9))
+    model = scripted(*steps, loop=True)
+    real.spending = Spending(limit=0.045)
+    prices = {"input_price": 10.0, "output_price": 0.0}  # a call of the model is a cent
+    reply = real.ask(writes=True, settings={**settings(model.url), **prices})
+    assert reply.trouble is AgentTrouble.LIMIT
+    assert reply.failed == "stopped: the money limit of $0.045 is reached ($0.050 spent)"
+    assert len(model.calls) == 5, "the fifth answer reaches the limit, and there is no sixth"
+    assert reply.usage.dollars == pytest.approx(0.05)
+    assert real.spending.refusal_reason(), "no call begins any more"
 
 
 @pytest.mark.parametrize("sandbox", [True, False], ids=["walls", "no-walls"])
