@@ -1,19 +1,35 @@
-"""DSSE envelopes, signed with an Ed25519 key by the program openssl."""
+"""DSSE envelopes, signed with an Ed25519 key."""
 
 import base64
-import tempfile
-from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.errors import UsageError
 
-_ED25519 = bytes.fromhex("302a300506032b6570032100")
-"""How the DER form of such a public key begins."""
-_SECONDS = 30
+if TYPE_CHECKING:
+    from punchlist.adapters.formats.private_key import Ed25519Signer
+
 _HINT = "make one: openssl genpkey -algorithm ed25519 -out key.pem"
+
+
+def load_signer(file: Path) -> "Ed25519Signer":
+    """Return what signs with the key in the file. Raise UsageError if it cannot be used."""
+    try:
+        # An extra, and slow to load: only what signs imports it.
+        from punchlist.adapters.formats.private_key import Ed25519Signer, KeyUnusable
+    except ImportError as error:
+        raise UsageError(
+            f"--key {file}: signing needs the extra `forges` ({error})",
+            hint="pip install 'punchlist[forges]'",
+        ) from error
+    try:
+        return Ed25519Signer(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"--key {file}: {error.strerror}", hint=_HINT) from error
+    except KeyUnusable as unusable:
+        raise UsageError(f"--key {file}: {unusable}", hint=_HINT) from None
 
 
 def encode_preauth(payload: bytes, kind: str) -> bytes:
@@ -22,21 +38,11 @@ def encode_preauth(payload: bytes, kind: str) -> bytes:
     return b"DSSEv1 %d %s %d %s" % (len(name), name, len(payload), payload)
 
 
-async def sign_payload(payload: bytes, kind: str, key: Path) -> bytes:
-    """Return the envelope as JSON. Raises UsageError if the key cannot be used."""
-    key = key.resolve()
-    shown = await _call(key, "pkey", "-in", str(key), "-pubout", "-outform", "DER")
-    if not shown.stdout.startswith(_ED25519):
-        raise UsageError(f"--key {key}: is no Ed25519 key", hint=_HINT)
-    with tempfile.TemporaryDirectory(prefix="punchlist-sign-") as folder:
-        text = Path(folder) / "payload"
-        text.write_bytes(encode_preauth(payload, kind))
-        signed = await _call(
-            key, "pkeyutl", "-sign", "-rawin", "-inkey", str(key), "-in", str(text)
-        )
+def sign_payload(payload: bytes, kind: str, signer: "Ed25519Signer") -> bytes:
+    """Return the envelope as JSON."""
     signature = {
-        "keyid": sha256(shown.stdout).hexdigest(),
-        "sig": base64.b64encode(signed.stdout).decode(),
+        "keyid": signer.key_id,
+        "sig": base64.b64encode(signer.sign(encode_preauth(payload, kind))).decode(),
     }
     envelope = {
         "payload": base64.b64encode(payload).decode(),
@@ -44,11 +50,3 @@ async def sign_payload(payload: bytes, kind: str, key: Path) -> bytes:
         "signatures": [signature],
     }
     return msgspec.json.encode(envelope)
-
-
-async def _call(key: Path, *arguments: str) -> ProcessResult:
-    ran = await run(["openssl", *arguments], origin=Origin.USERS, cwd=Path("/"), timeout=_SECONDS)
-    if not ran.ok:
-        said = ran.trouble or ran.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise UsageError(f"--key {key}: openssl cannot sign with it: {said}", hint=_HINT)
-    return ran

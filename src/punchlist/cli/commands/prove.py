@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from punchlist.app.after.prove.attest import encode_statement
+from punchlist.app.after.prove.attest import make_encoder
 from punchlist.app.after.prove.prove import prove_commits
 from punchlist.app.after.prove.verdict import CommitVerdict, ProofReport, Verdict
 from punchlist.app.session import Session
@@ -61,11 +61,11 @@ async def command(
     """
     if key and not attest:
         raise UsageError("--key signs an attestation", hint="add --attest FILE")
+    encode_statement = make_encoder(key)
     given = _read(evidence) if evidence else None
     report = await prove_commits(session, named, given=given, allow=allow)
     if attest:
-        content = await encode_statement(report, key)
-        write_file(attest, [content, b"\n"], hint="give another file")
+        write_file(attest, [encode_statement(report), b"\n"], hint="give another file")
     print_result(report, _describe(report), json=json_)
     return _EXITS[report.verdict]
 

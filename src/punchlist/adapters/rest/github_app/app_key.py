@@ -3,16 +3,13 @@
 import os
 import re
 import stat
-from base64 import urlsafe_b64encode
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.git.command import escape_path
 from punchlist.adapters.process.run import named_environment
-from punchlist.adapters.rest.github_app.rsa_key import KeyUnusable, RsaKey, parse_key
 from punchlist.adapters.rest.retry import Unavailable
 
 VARIABLE = "GITHUB_APP_KEY"
@@ -25,6 +22,7 @@ _DRIFT = 60
 """Seconds that the clocks may differ by: a token begins so long ago, as GitHub asks for."""
 _LASTS = 540
 """GitHub takes at most ten minutes."""
+_UNLOCK = "take the password off: openssl rsa -in KEY -out NEW, then chmod 600 NEW"
 _ANEW = "make one in the settings of the App, below Private keys"
 
 
@@ -44,30 +42,30 @@ class AppKey(Struct, frozen=True, kw_only=True):
         """Where the key is, in words for messages."""
         return escape_path(self.file) if self.file else f"the variable {self.variable}"
 
-    def read(self) -> RsaKey:
-        """Return the key; raise Unavailable, which says what to do."""
+    def sign_jwt(self, now: float) -> str:
+        """Return a JSON Web Token, by which GitHub knows the App for ten minutes. Raise
+        Unavailable, which says what to do.
+        """
         if not _ISSUER.fullmatch(self.issuer):
             why = "track.app: it is neither the id nor the client id of a GitHub App"
             raise Unavailable(why, hint="such as 123456; it is in the settings of the App")
-        text = self._read_file() if self.file else self._read_variable()
+        claims = {"iat": int(now) - _DRIFT, "exp": int(now) + _LASTS, "iss": self.issuer}
         try:
-            return parse_key(text)
+            # An extra, and slow to load: only what signs imports it.
+            from punchlist.adapters.formats.private_key import ENCRYPTED, KeyUnusable, sign_jwt
+        except ImportError as error:
+            why = f"track.app: a GitHub App needs the extra `forges` ({error})"
+            raise Unavailable(why, hint="pip install 'punchlist[forges]'") from error
+        try:
+            return sign_jwt(self._read_text(), claims)
         except KeyUnusable as unusable:
-            hint = _ANEW
-            if "encrypted" in str(unusable):
-                hint = "take the password off: openssl rsa -in KEY -out NEW, then chmod 600 NEW"
+            hint = _UNLOCK if str(unusable) == ENCRYPTED else _ANEW
             raise Unavailable(f"the App's key: {self.source} {unusable}", hint=hint) from None
 
-    def sign_jwt(self, now: float) -> str:
-        """Return a JSON Web Token, by which GitHub knows the App for ten minutes."""
-        claims = {"iat": int(now) - _DRIFT, "exp": int(now) + _LASTS, "iss": self.issuer}
-        head = {"alg": "RS256", "typ": "JWT"}
-        text = b".".join(_encode(msgspec.json.encode(part)) for part in (head, claims))
-        try:
-            signature = self.read().sign(text)
-        except KeyUnusable as unusable:
-            raise Unavailable(f"the App's key: {self.source} {unusable}", hint=_ANEW) from None
-        return b".".join((text, _encode(signature))).decode()
+    def _read_text(self) -> bytes:
+        """Return the PEM text. Files with variables often write the ends of lines as `\\n`."""
+        text = self._read_file() if self.file else self._read_variable().encode()
+        return text.replace(b"\\n", b"\n")
 
     def _read_variable(self) -> str:
         text = named_environment([self.variable]).get(self.variable, "")
@@ -77,7 +75,7 @@ class AppKey(Struct, frozen=True, kw_only=True):
             raise Unavailable(why, hint=hint)
         return text
 
-    def _read_file(self) -> str:
+    def _read_file(self) -> bytes:
         path = Path(self.file).expanduser()
         what = f"the App's key: {self.source}"
         if not path.is_absolute():
@@ -89,7 +87,7 @@ class AppKey(Struct, frozen=True, kw_only=True):
             opened = os.open(path, _OPENING)
             try:
                 self._check_file(os.fstat(opened), what)
-                return os.read(opened, _LONGEST).decode("ascii", "replace")
+                return os.read(opened, _LONGEST)
             finally:
                 os.close(opened)
         except OSError as error:
@@ -110,7 +108,3 @@ def _lies_in(path: Path, folder: Path) -> bool:
     with suppress(OSError):
         return path.resolve().is_relative_to(folder.resolve())
     return False
-
-
-def _encode(raw: bytes) -> bytes:
-    return urlsafe_b64encode(raw).rstrip(b"=")

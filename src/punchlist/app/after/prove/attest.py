@@ -1,6 +1,7 @@
 """The result of `prove` as an in-toto statement of the type test-result."""
 
 import base64
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import msgspec
 
 from punchlist._version import __version__
-from punchlist.adapters.formats.dsse import sign_payload
+from punchlist.adapters.formats.dsse import load_signer, sign_payload
 from punchlist.app.after.prove.verdict import EXECUTABLE, ClaimVerdict, ProofReport, Verdict
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -44,10 +45,17 @@ def make_statement(report: ProofReport) -> dict[str, Any]:
     }
 
 
-async def encode_statement(report: ProofReport, key: Path | None) -> bytes:
-    """Return the statement as JSON, in a DSSE envelope if there is a key to sign it with."""
-    payload = msgspec.json.encode(make_statement(report))
-    return await sign_payload(payload, PAYLOAD, key) if key else payload
+def make_encoder(key: Path | None) -> Callable[[ProofReport], bytes]:
+    """Return what encodes a report as a statement in JSON, in a DSSE envelope if there is a key to
+    sign it with. Raise UsageError for a key that cannot be used, before anything is proven.
+    """
+    signer = load_signer(key) if key else None
+
+    def encode_statement(report: ProofReport) -> bytes:
+        payload = msgspec.json.encode(make_statement(report))
+        return sign_payload(payload, PAYLOAD, signer) if signer else payload
+
+    return encode_statement
 
 
 def _name_claim(commit: str, claim: ClaimVerdict) -> str:
