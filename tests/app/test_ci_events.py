@@ -61,7 +61,7 @@ PUSH = {"before": BASE, "after": HEAD, "ref": "refs/heads/main", "repository": r
         ("pull_request", pull(repo=None), CiMode.REPORT, True),
         ("pull_request", pull(action="closed"), CiMode.NOTHING, False),
         ("pull_request_target", pull("someone/shop"), CiMode.ANSWER, True),
-        ("issue_comment", comment("thanks\n/punchlist again"), CiMode.ANSWER, False),
+        ("issue_comment", comment("/punchlist again\nthanks"), CiMode.ANSWER, False),
         ("issue_comment", comment("I like /punchlist"), CiMode.NOTHING, False),
         ("issue_comment", comment("/punchlist again", pull_request=None), CiMode.NOTHING, False),
         ("merge_group", GROUP, CiMode.GATE, False),

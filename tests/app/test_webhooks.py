@@ -135,7 +135,7 @@ def note(text, kind="MergeRequest", *, system=False, **parts):
     ("forge", "event", "payload"),
     [
         ("github", "issue_comment", said(ORDER, issue=ON_PULL)),
-        ("github", "issue_comment", said(f"please\n  {ORDER}", "edited", issue=ON_PULL)),
+        ("github", "issue_comment", said(f"{ORDER}\nplease", "edited", issue=ON_PULL)),
         ("github", "pull_request_review_comment", said(ORDER, pull_request=NUMBER)),
         ("github", "pull_request_review", reviewed(ORDER)),
         ("github", "pull_request_review", reviewed("no", "changes_requested")),
@@ -195,6 +195,7 @@ def test_a_check_that_a_person_wants_once_more_asks_for_another_run(kind):
         ("github", "issue_comment", said(ORDER, issue=NUMBER), "no order"),
         ("github", "issue_comment", said("hi", issue=ON_PULL), "no order"),
         ("github", "issue_comment", said(f"> {ORDER}", issue=ON_PULL), "no order"),
+        ("github", "issue_comment", said(f"please\n{ORDER}", issue=ON_PULL), "no order"),
         ("github", "issue_comment", said(ORDER, "deleted", issue=ON_PULL), "'deleted' asks"),
         ("github", "pull_request_review", reviewed("fine", "approved"), "neither requests changes"),
         ("github", "pull_request_review", reviewed(ORDER, "dismissed", "dismissed"), "neither requests"),

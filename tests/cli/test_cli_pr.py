@@ -398,6 +398,7 @@ def test_only_people_who_may_write_apply_fixes_and_each_order_is_done_once(shop,
     state.comments.append(state.add_comment("/punchlist apply", "guest"))
     state.comments.append(state.add_comment("/punchlist apply", "robot", bot=True))
     state.comments.append(state.add_comment("> /punchlist apply\nno", "ann"))
+    state.comments.append(state.add_comment("> well\n/punchlist apply", "ann"))
     said = pr()
     assert state.head == head
     assert said.stdout.count("not obeyed") == 2
@@ -413,7 +414,7 @@ def test_only_people_who_may_write_apply_fixes_and_each_order_is_done_once(shop,
     ]
     assert record(pr) == refused
     assert "not obeyed" not in pr().stdout
-    state.comments.append(state.add_comment("Good.\n/punchlist apply", "ann"))
+    state.comments.append(state.add_comment("/punchlist apply\nGood.", "ann"))
     pr()
     assert state.head != head
     assert state.threads[0]["resolved"] == "punchy"

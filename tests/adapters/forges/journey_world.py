@@ -38,6 +38,7 @@ HIDDEN = (
     "`{}`",
     "<!--\n{}\n-->Well",
     "I would say {}",
+    "I say:\n{}",
 )
 """How an order stands in a comment that gives none."""
 
@@ -241,7 +242,7 @@ class People(World):
         """Someone gives an order, in a thread or below the pull request."""
         verb = self.random.choice(VERBS)
         who = self.random.choice([*PEOPLE, "robot"])
-        body = self.random.choice(["", "I say:\n"]) + f"/punchlist {verb}"
+        body = f"/punchlist {verb}" + self.random.choice(["", "\nPlease."])
         said = self._say(body, who, bot=who == "robot")
         self.truth.orders[str(said["id"])] = who
 

@@ -26,7 +26,7 @@ import sys
 
 <sub>ruff F401 · item 1 of run `260101-abcdef`</sub>
 
-<sub>People who may write here can reply `/punchlist dismiss WHY`, `explain`, `fix`, `again`, `apply` or `stack`.</sub>
+<sub>People who may write here can reply `/punchlist dismiss WHY`, `explain`, `fix`, `again`, `apply` or `stack`, in the first line of a comment.</sub>
 
 <!-- punchlist:item 00000000000000000000000000000001 -->"""
 

@@ -166,7 +166,7 @@ def _read_comment(event: CiEvent, path: str, env: Mapping[str, str]) -> CiEvent:
     if pull is None:
         return replace(event, why="the comment is on an issue, not on a pull request")
     if found.action == "deleted" or said is None or not said.has_order:
-        return replace(event, why="the comment has no line that begins with /punchlist")
+        return replace(event, why="the first line of the comment is not an order: /punchlist ...")
     return replace(event, kind=EventKind.ORDER, number=pull.number)
 
 

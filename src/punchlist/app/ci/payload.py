@@ -1,6 +1,5 @@
 """Payloads of events, as GitHub and Gitea write them; only the fields that are needed."""
 
-import re
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -8,12 +7,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.errors import UsageError
+from punchlist.views.pulls.orders import match_order
 
 P = TypeVar("P")
 
 _LIMIT = 25 * 1024 * 1024
 """The size of the largest payload that GitHub makes."""
-_ORDER = re.compile(r"^\s*/punchlist\b", re.MULTILINE)
 COMMENTS = ("issue_comment", "pull_request_review_comment", "pull_request_review")
 
 
@@ -177,8 +176,8 @@ class RunPayload(Struct, frozen=True):
 
 
 def has_order(text: str) -> bool:
-    """Return whether a line of the text begins as an order for punchlist does."""
-    return bool(_ORDER.search(text))
+    """Return whether the first line of the text is an order for punchlist."""
+    return match_order(text) is not None
 
 
 def read_payload(path: str, name: str, kind: type[P]) -> P:

@@ -24,7 +24,7 @@ _MARK_LINE = re.compile(r"\n*<!-- punchlist:[a-z]+[^\n]*-->\Z")
 _GONE = "\n\n**No longer reported**"
 _HELP = (
     "<sub>People who may write here can reply `/punchlist dismiss WHY`, `explain`, `fix`, `again`"
-    ", `apply` or `stack`.</sub>"
+    ", `apply` or `stack`, in the first line of a comment.</sub>"
 )
 
 

@@ -1,16 +1,18 @@
-"""Orders to punchlist in comments: `/punchlist dismiss WHY`."""
+"""Orders to punchlist: the first line of a comment, such as `/punchlist dismiss WHY`.
+
+Nothing can stand before it that quotes it, hides it or shows it as code, so Markdown need not be
+understood.
+"""
 
 import re
-from collections.abc import Iterator
 from enum import StrEnum
 
 from msgspec import Struct
 
 from punchlist.views.pulls.conversation import Comment, Conversation
 
-_ORDER = re.compile(r"/punchlist[ \t]+(?P<verb>[A-Za-z]+)\b[ \t:]*(?P<words>.*)")
-_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(?P<rest>.*)")
+_ORDER = re.compile(r"/punchlist[ \t]+(?P<verb>[A-Za-z][!-9;-~]*)(?:[ \t:](?P<words>.*))?")
+_LINE_END = re.compile(r"[\r\n]")
 
 
 class OrderVerb(StrEnum):
@@ -23,7 +25,7 @@ class OrderVerb(StrEnum):
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """An order in a comment, the first one there. `id` is the comment's."""
+    """The order of a comment. `id` is the comment's."""
 
     id: str
     by: str
@@ -47,19 +49,23 @@ def find_orders(conversation: Conversation) -> tuple[Order, ...]:
 
 
 def parse_order(comment: Comment, thread: str = "") -> Order | None:
-    """Return the order of a comment: a line that begins with it, neither quoted nor code."""
-    for line in _plain_lines(comment.body):
-        if found := _ORDER.fullmatch(line.rstrip()):
-            verb, words = found["verb"].lower(), found["words"].strip()
-            return Order(
-                id=comment.id,
-                by=comment.author,
-                verb=verb,
-                words=words,
-                thread=thread,
-                bot=comment.bot,
-            )
-    return None
+    """Return the order of a comment, if its first line is one."""
+    found = match_order(comment.body)
+    if found is None:
+        return None
+    return Order(
+        id=comment.id,
+        by=comment.author,
+        verb=found["verb"].lower(),
+        words=(found["words"] or "").strip(" \t:"),
+        thread=thread,
+        bot=comment.bot,
+    )
+
+
+def match_order(body: str) -> re.Match[str] | None:
+    """Match the first line of a text, with `verb` and `words`; None if it is not an order."""
+    return _ORDER.fullmatch(_LINE_END.split(body, maxsplit=1)[0].rstrip(" \t"))
 
 
 def refuse_order(order: Order, writers: frozenset[str]) -> str:
@@ -75,15 +81,3 @@ def refuse_order(order: Order, writers: frozenset[str]) -> str:
         return "a dismissal needs a reason: /punchlist dismiss WHY"
     needs_thread = order.verb in {OrderVerb.DISMISS, OrderVerb.EXPLAIN}
     return "say it in the thread of an item" if needs_thread and not order.thread else ""
-
-
-def _plain_lines(body: str) -> Iterator[str]:
-    fence = ""
-    for line in _HIDDEN.sub("", body.replace("\r\n", "\n")).split("\n"):
-        ticks = _FENCE.match(line)
-        if ticks and not fence:
-            fence = ticks[1]
-        elif ticks and ticks[1].startswith(fence) and not ticks["rest"].strip():
-            fence = ""
-        elif not fence:
-            yield line
