@@ -18,7 +18,6 @@ CALLS = {
     "adapters/egress/run_behind_proxy.py": ["origin"],
     "adapters/environments/find_pythons.py": ["users"],
     "adapters/environments/make_environment.py": ["theirs", "users"],
-    "adapters/formats/dsse.py": ["users"],
     "adapters/git/command.py": ["ours", "ours"],
     "adapters/git/hooks.py": ["theirs"],
     "adapters/rest/remote.py": ["users"],
