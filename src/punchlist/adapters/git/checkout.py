@@ -10,7 +10,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.adapters.git.clean_view import Setting, make_view, parse_settings
+from punchlist.adapters.git.clean_view import (
+    Setting,
+    list_unused_transports,
+    make_view,
+    parse_settings,
+)
 from punchlist.adapters.git.command import (
     EMPTY_TREES,
     Git,
@@ -128,7 +133,9 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def user_git(self) -> Git:
         """Git with the user's configuration: identity, filters, line ends."""
-        return Git(self.root, theirs=True, git_dir=self.own_dir, common_dir=self.view)
+        unused = list_unused_transports(self.settings)
+        place = {"git_dir": self.own_dir, "common_dir": self.view}
+        return Git(self.root, theirs=True, unused=unused, **place)
 
     @property
     def objects(self) -> Path:
@@ -172,7 +179,11 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         """The filters that only the repository's own configuration defines: they are not run."""
         filters = [each for each in self.settings if each.key.startswith("filter.")]
         own, users = (
-            {each.key.split(".", 1)[1].rpartition(".")[0] for each in filters if each.is_own is mine}
+            {
+                each.key.split(".", 1)[1].rpartition(".")[0]
+                for each in filters
+                if each.is_own is mine
+            }
             for mine in (True, False)
         )
         return frozenset(own - users)

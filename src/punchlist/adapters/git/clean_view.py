@@ -42,6 +42,7 @@ _HARMLESS = late_pattern(
 remotes are called. None of them can name a program. A remote's address can name a transport;
 GIT_ALLOW_PROTOCOL decides which of these count.
 """
+_ALWAYS = "[core]\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n[receive]\n\tautogc = false\n"
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\t": r"\t", "\b": r"\b"})
 
 
@@ -92,12 +93,12 @@ def make_view(git_dir: Path, settings: Iterable[Setting]) -> Path:
     return view
 
 
-def list_programs_left_out(settings: Iterable[Setting]) -> list[str]:
-    """Return the names of the repository's own settings that steer how remotes are reached, and
-    are not used.
+def list_unused_transports(settings: Iterable[Setting]) -> tuple[str, ...]:
+    """Return the names of the repository's own settings that say how remotes are reached: they are
+    not passed on.
     """
     named = (each.key for each in settings if each.is_own and not _HARMLESS.fullmatch(each.key))
-    return sorted({key for key in named if _TRANSPORT.match(key)})
+    return tuple(sorted({key for key in named if _TRANSPORT.match(key)}))
 
 
 _TRANSPORT = late_pattern(
@@ -117,7 +118,7 @@ def _write_config(settings: Iterable[Setting]) -> str:
         name, dot, key = rest.rpartition(".")
         header = f'[{section} "{_quote(name)}"]' if dot else f"[{section}]"
         lines.append(f'{header}\n\t{key} = "{_quote(each.value)}"\n')
-    return "".join(lines)
+    return "".join((*lines, _ALWAYS))
 
 
 def _quote(text: str) -> str:

@@ -86,8 +86,11 @@ class Git:
         theirs: bool = False,
         git_dir: Path | None = None,
         common_dir: Path | None = None,
+        unused: tuple[str, ...] = (),
     ) -> None:
         self.folder = folder
+        self.unused = unused
+        """Settings of the repository about remotes that are not passed on."""
         own = {} if theirs else _OURS_ONLY
         common = {"GIT_COMMON_DIR": str(common_dir)} if common_dir else {}
         self._environment = {**base_environment(home=theirs), **_QUIET, **own, **common}
