@@ -67,30 +67,38 @@ def parse_settings(fields: Iterable[str]) -> Iterator[Setting]:
         yield Setting(scope, key, value if sign else "true")
 
 
-def make_view(git_dir: Path, settings: Iterable[Setting]) -> Path:
+def make_view(git_dir: Path, settings: Iterable[Setting], *, whole: bool = False) -> Path:
     """Return a common folder that stands for the one of a repository, with the harmless ones of the
-    repository's own settings. It is gone when the process ends.
+    repository's own settings; with `whole` it is a repository by itself. It is gone when the
+    process ends.
     """
     text = _write_config(each for each in settings if each.is_own)
     links = {name: git_dir / name for name in _DATA}
     links |= {name: git_dir / name for name in _DATA_IF_THERE if (git_dir / name).exists()}
-    facts = repr((str(git_dir), sorted(links), text)).encode("utf-8", "surrogateescape")
+    facts = repr((str(git_dir), sorted(links), text, whole)).encode("utf-8", "surrogateescape")
     try:
         # Git calls the folder around `.git` the main work tree.
         view = _find_root() / hashlib.sha256(facts).hexdigest()[:16] / ".git"
         view.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if whole:  # git takes no link for the HEAD of a repository
+            _write_file(view / "HEAD", links.pop("HEAD").read_bytes())
         for name, target in links.items():
             with suppress(FileExistsError):
                 (view / name).symlink_to(target)
         if not (view / "config").exists():
-            part = view / f"config.{os.urandom(4).hex()}"
-            part.write_bytes(os.fsencode(text))
-            part.replace(view / "config")
+            _write_file(view / "config", os.fsencode(text))
     except OSError as error:
         kind = DiskFull if error.errno in NO_ROOM else RepositoryError
         what = f"{tempfile.gettempdir()}: cannot be written: {error.strerror}"
         raise kind(what, hint="point TMPDIR at a folder that can be written") from error
     return view
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    """Write atomically: another thread may be reading."""
+    part = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def list_unused_transports(settings: Iterable[Setting]) -> tuple[str, ...]:

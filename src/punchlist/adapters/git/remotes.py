@@ -101,7 +101,7 @@ async def _open_local(path: Path, *, push: bool) -> tuple[str, str]:
     hooks += [name for name in _HOOKS if os.access(git_dir / "hooks" / name, os.X_OK)]
     if push and hooks:
         return "", f"it has hooks of its own ({hooks[0]}), and punchlist starts none: use git push"
-    return str(make_view(git_dir, settings)), ""
+    return str(make_view(git_dir, settings, whole=True)), ""
 
 
 def _find_git_dir(path: Path) -> Path | None:
