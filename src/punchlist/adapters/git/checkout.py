@@ -258,7 +258,7 @@ def _find_author(settings: Iterable[tuple[str, str]]) -> Identity:
     known = {
         key.removeprefix("user."): value.strip().translate(_NOT_IN_NAMES)
         for key, value in settings
-        if key.startswith("user.")
+        if key in {"user.name", "user.email"}
     }
     return Identity(**known) if all(map(known.get, ("name", "email"))) else Identity()
 

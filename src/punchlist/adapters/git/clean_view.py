@@ -42,6 +42,8 @@ _HARMLESS = late_pattern(
 remotes are called. None of them can name a program. A remote's address can name a transport;
 GIT_ALLOW_PROTOCOL decides which of these count.
 """
+_REFSPEC = late_pattern(r"\^?\+?(HEAD|refs/[\w./*+@-]+)(:refs/[\w./*+@-]+)?")
+"""With any other, git would refuse to talk to any remote."""
 _ALWAYS = "[core]\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n[receive]\n\tautogc = false\n"
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\t": r"\t", "\b": r"\b"})
 
@@ -120,7 +122,8 @@ def _write_config(settings: Iterable[Setting]) -> str:
     """Return the text of a configuration file with the harmless ones of the settings."""
     lines = []
     for each in settings:
-        if not _HARMLESS.fullmatch(each.key):
+        odd = each.key.endswith(".fetch") and not _REFSPEC.fullmatch(each.value)
+        if odd or not _HARMLESS.fullmatch(each.key):
             continue
         section, _, rest = each.key.partition(".")
         name, dot, key = rest.rpartition(".")
