@@ -125,17 +125,33 @@ def test_the_app_pushes_the_branch_with_the_fixes_and_finds_its_pull_request_aga
 
 
 def test_a_remote_that_is_not_on_the_server_does_not_get_to_see_the_token(
-    site, typed, repo, tmp_path
+    site, typed, repo, tmp_path, isolated
 ):
+    """By a program that the user's own configuration names for ssh."""
     site.begin({"README": "shop"}, {"a.py": "import os\n\n\nX = 1\n"})
-    seen, hook = tmp_path / "seen", site.remote / "hooks" / "post-receive"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\nenv > {seen}\n")
-    hook.chmod(0o755)
+    seen, secure_shell = tmp_path / "seen", tmp_path / "secure-shell"
+    secure_shell.write_text(f'#!/bin/sh\nenv > {seen}\nshift\nexec sh -c "$*"\n')
+    secure_shell.chmod(0o755)
+    (isolated / ".gitconfig").write_text(
+        f"[core]\n\tsshCommand = {secure_shell}\n[ssh]\n\tvariant = simple\n"
+    )
+    repo.git("remote", "set-url", "origin", f"elsewhere:{site.remote}")
     said = typed("pr", "7", "--no-checks", "--stack", "--json")
     assert json.loads(said.stdout)["stack"], said.stderr
     assert "PATH=" in seen.read_text()
     assert "ghs_" not in seen.read_text()
+
+
+def test_a_hook_of_a_remote_on_this_machine_is_not_started_and_that_is_said(site, typed, tmp_path):
+    site.begin({"README": "shop"}, {"a.py": "import os\n\n\nX = 1\n"})
+    ran, hook = tmp_path / "ran", site.remote / "hooks" / "post-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    hook.chmod(0o755)
+    said = typed("pr", "7", "--no-checks", "--stack")
+    words = " ".join((said.stdout + said.stderr).split())
+    assert "it has hooks of its own (post-receive), and punchlist starts none" in words
+    assert not ran.exists()
 
 
 def test_doctor_says_that_the_key_works_and_what_the_app_lacks(site, typed, key_file):

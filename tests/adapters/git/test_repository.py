@@ -340,6 +340,7 @@ def test_hooks_that_are_part_of_the_reviewed_code_are_not_run_and_said(
     mine.write_text("#!/bin/sh\necho mine; exit 1\n")
     mine.chmod(0o755)
     (isolated / ".gitconfig").write_text("[core]\n\thooksPath = ~/hooks\n")
+    desk = bench(repo)
     assert "mine" in desk.hook(parent)
     assert asyncio.run(Hooks(desk.workshop, desk.trees).explain_skipped()) == ""
 

@@ -6,8 +6,9 @@ from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 
-from punchlist.adapters.git.command import Git
+from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.sandbox.secret_files import is_secret_name
+from punchlist.errors import RepositoryError
 
 ENVIRONMENTS = (".venv", "venv", "node_modules")
 _LIMIT = 500
@@ -30,8 +31,10 @@ _DATA_ENDINGS = frozenset(
 async def find_untracked(checkout: Path) -> tuple[str, ...]:
     """Return ignored paths of the checkout that a check may need, folders first."""
     flags = ("--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
-    listed = await Git(checkout, theirs=True).run("ls-files", "--others", *flags)
-    names = listed.stdout.decode(errors="surrogateescape").split("\0") if listed.ok else []
+    names: list[str] = []
+    with suppress(RepositoryError):
+        git = (await Checkout.find(checkout, unborn=True)).user_git
+        names = await git.list_fields("ls-files", "--others", *flags)
     ignored = {name.rstrip("/") for name in names if name}
     ignored |= {name for name in ENVIRONMENTS if (checkout / name).is_dir()}
     usual = [name for name in ignored if (checkout / name).is_dir() or (checkout / name).is_file()]

@@ -10,12 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from punchlist.adapters.git.command import Git, error_text
+from punchlist.adapters.git.remotes import call_remote
 from punchlist.adapters.git.workshop import hash_git_dir
-from punchlist.adapters.process.run import named_environment
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import RepositoryError, StoreError
 
-_LOGINS = ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "GIT_SSH_COMMAND", "GIT_ASKPASS")
 _QUIET = ("--quiet", "--no-auto-maintenance", "--no-write-fetch-head", "--no-recurse-submodules")
+_FETCH = ("fetch", *_QUIET, "--tags", "--force")
 _HEADS = "+refs/heads/*:refs/remotes/origin/*"
 
 
@@ -70,14 +71,9 @@ async def _bring_commits(folder: Path, source: str, commits: Sequence[str]) -> N
     await _check(git, "config", "remote.origin.url", source)
     wanted = list(dict.fromkeys(commits))
     if missing := [each for each in wanted if not await _has_commit(git, each)]:
-        login = named_environment(_LOGINS)
-        ran = await git.run(
-            "fetch", *_QUIET, "--tags", "--force", "--", source, *missing, env=login
-        )
+        ran = await call_remote(git, _FETCH, source, missing)
         if not ran.ok:  # a server that gives no commit by its name
-            await _check(
-                git, "fetch", *_QUIET, "--tags", "--force", "--", source, _HEADS, env=login
-            )
+            _require(await call_remote(git, _FETCH, source, (_HEADS,)), "fetch")
         if gone := [each for each in missing if not await _has_commit(git, each)]:
             raise RepositoryError(
                 f"{source}: has no commit {gone[0][:12]}",
@@ -93,30 +89,38 @@ async def _set_head(folder: Path, commit: str) -> None:
 
 async def find_head(home: Path, source: str, branch: str) -> str:
     """Return the commit of a branch at a source, or ''. Raise StoreError."""
-    listed = await run_remote(open_remote(home), "ls-remote", "--", source, f"refs/heads/{branch}")
+    # Without a repository: around the home may be one of the user's.
+    git = Git(home, theirs=True, git_dir=home / "no-repository")
+    listed = await run_remote(git, ("ls-remote",), source, f"refs/heads/{branch}")
     return listed.decode().partition("\t")[0].strip()
 
 
 def open_remote(folder: Path) -> Git:
-    """Return git with the configuration of the worker's user, who may have logins for a remote."""
+    """Return git with the configuration of the worker's user, who may have logins for a remote. The
+    folder is one that punchlist made.
+    """
     return Git(folder, theirs=True)
 
 
-async def run_remote(git: Git, *arguments: str) -> bytes:
+async def run_remote(git: Git, command: Sequence[str], source: str, *refs: str) -> bytes:
     """Run a command that talks to a remote; return its output. Raise StoreError: what other workers
     must find could not be left there, or could not be looked for.
     """
     try:
-        return await _check(git, *arguments, env=named_environment(_LOGINS))
+        return _require(await call_remote(git, command, source, refs), command[0])
     except RepositoryError as error:
         raise StoreError(str(error), hint=error.hint) from error
 
 
-async def _check(git: Git, *arguments: str, env: dict[str, str] | None = None) -> bytes:
-    ran = await git.run(*arguments, env=env)
+async def _check(git: Git, *arguments: str) -> bytes:
+    return _require(await git.run(*arguments), arguments[0])
+
+
+def _require(ran: ProcessResult, command: str) -> bytes:
+    """Return the output; raise RepositoryError if the command failed."""
     if not ran.ok:
         raise RepositoryError(
-            f"git {arguments[0]} failed: {error_text(ran)}",
+            f"git {command} failed: {error_text(ran)}",
             hint="see that this machine can reach the repository",
         )
     return ran.stdout

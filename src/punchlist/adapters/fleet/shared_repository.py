@@ -50,7 +50,7 @@ class SharedRepository(GitRepository):
     async def _push(self, ref: str, tip: str, known: set[str]) -> None:
         await asyncio.to_thread(self.place.confirm)
         git, source = open_remote(self._workshop.git_dir), self.place.source
-        listed = decode_text(await run_remote(git, "ls-remote", "--", source, ref))
+        listed = decode_text(await run_remote(git, ("ls-remote",), source, ref))
         theirs = listed.partition("\t")[0].strip()
         if theirs == tip:
             return
@@ -60,7 +60,7 @@ class SharedRepository(GitRepository):
                 hint="rename that branch, then resume the run",
             )
         lease = f"--force-with-lease={ref}:{theirs}"
-        await run_remote(git, "push", "--quiet", lease, "--", source, f"{tip}:{ref}")
+        await run_remote(git, ("push", "--quiet", lease), source, f"{tip}:{ref}")
 
 
 async def bring_branch(workshop: Workshop, source: str, run: str) -> None:
@@ -69,13 +69,13 @@ async def bring_branch(workshop: Workshop, source: str, run: str) -> None:
     published = f"refs/heads/{branch}"
     drafts = _draft_ref(branch)
     git = open_remote(workshop.git_dir)
-    listed = decode_text(await run_remote(git, "ls-remote", "--", source, drafts, published))
+    listed = decode_text(await run_remote(git, ("ls-remote",), source, drafts, published))
     there = {line.partition("\t")[2] for line in listed.splitlines()}
     if drafts in there:
-        await run_remote(git, "fetch", *_QUIET, "--", source, f"+{drafts}:{published}")
+        await run_remote(git, ("fetch", *_QUIET), source, f"+{drafts}:{published}")
     if published in there:
-        mirror = open_remote(workshop.checkout.root)
-        await run_remote(mirror, "fetch", *_QUIET, "--", source, f"+{published}:{published}")
+        mirror = workshop.checkout.user_git
+        await run_remote(mirror, ("fetch", *_QUIET), source, f"+{published}:{published}")
 
 
 def _draft_ref(branch: str) -> str:

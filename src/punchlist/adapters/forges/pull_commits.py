@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from punchlist.adapters.git.command import Git, decode_text, error_text
+from punchlist.adapters.git.remotes import call_remote
 from punchlist.adapters.git.workshop import Workshop
-from punchlist.adapters.process.run import named_environment
 from punchlist.errors import RepositoryError
 from punchlist.model.patch.parse_diff import parse_diff, parse_hunks
 from punchlist.views.pulls.conversation import PullRequest
@@ -12,10 +12,6 @@ from punchlist.views.pulls.suggestion import FixedFile
 
 REMOTE = "origin"
 _ONLY = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--quiet")
-NETWORK = (
-    "SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",
-    "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy",
-)  # fmt: skip
 _TEXT = ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
 _FIXES = 60
 """Fixes that are looked at for suggestions."""
@@ -45,8 +41,7 @@ async def fetch_commits(
     missing = [name for name in commits if not await has_commit(git, name)]
     if not missing:
         return
-    env = {**named_environment(NETWORK), **(login or {})}
-    ran = await git.run("fetch", *_ONLY, REMOTE, *refs, env=env)
+    ran = await call_remote(git, ("fetch", *_ONLY), REMOTE, refs, login)
     still = [name for name in missing if not await has_commit(git, name)]
     if not ran.ok or still:
         why = error_text(ran) if not ran.ok else f"the remote has no commit {still[0][:12]}"
@@ -85,8 +80,7 @@ async def push_fixes(git: Git, pull: PullRequest, tip: str, login: Mapping[str, 
             return f"the remote {REMOTE} is not {pull.repository}, so the fork cannot be found"
         remote = f"{ours.removesuffix(pull.repository)}{pull.push_to}.git"
     refspec = f"{tip}:refs/heads/{pull.head_name}"
-    env = {**named_environment(NETWORK), **login}
-    ran = await git.run("push", "--quiet", "--no-verify", remote, refspec, env=env)
+    ran = await call_remote(git, ("push", "--quiet", "--no-verify"), remote, (refspec,), login)
     return "" if ran.ok else error_text(ran)
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping
 
-from punchlist.adapters.forges.pull_commits import NETWORK, REMOTE, fetch_commits
+from punchlist.adapters.forges.pull_commits import REMOTE, fetch_commits
 from punchlist.adapters.git.command import Git, decode_text, error_text
-from punchlist.adapters.process.run import named_environment
+from punchlist.adapters.git.remotes import call_remote
 from punchlist.errors import RepositoryError
 from punchlist.views.pulls.conversation import PullRequest
 from punchlist.views.pulls.stack import name_branch
@@ -20,13 +20,13 @@ class StackBranch:
         self._git = git
         self._pull = pull
         self._login = login
-        self._env = {**named_environment(NETWORK), **login}
         self._ref = f"refs/heads/{name_branch(pull.number)}"
         self._noted = f"refs/punchlist/pull/{pull.number}/pushed"
 
     async def read_tip(self) -> str:
         await self._require_remote()
-        ran = await self._git.run("ls-remote", "--quiet", REMOTE, self._ref, env=self._env)
+        asked = ("ls-remote", "--quiet")
+        ran = await call_remote(self._git, asked, REMOTE, (self._ref,), self._login)
         if not ran.ok:
             raise RepositoryError(f"{self._pull.url}: git ls-remote failed: {error_text(ran)}")
         # Git also lists branches whose names end so.
@@ -57,7 +57,8 @@ class StackBranch:
     async def _push(self, old: str, refspec: str) -> str:
         """Push if the remote branch is still where it was seen."""
         lease = f"--force-with-lease={self._ref}:{old}"
-        ran = await self._git.run("push", *_ALONE, lease, REMOTE, refspec, env=self._env)
+        command = ("push", *_ALONE, lease)
+        ran = await call_remote(self._git, command, REMOTE, (refspec,), self._login)
         return "" if ran.ok else error_text(ran)
 
     async def _require_remote(self) -> None:

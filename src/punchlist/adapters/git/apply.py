@@ -202,7 +202,7 @@ class BranchApplier:
         """Raise RepositoryError if files that the branch changes pass through a filter of the
         repository's own configuration: without it they would be written as git stores them.
         """
-        filters = await self._user.list_own_filters()
+        filters = self._checkout.own_filters
         names = b"".join(encode_text(path) + b"\0" for path in touched)
         ran = await self._user.run("check-attr", "-z", "--stdin", "filter", stdin=names)
         fields = [decode_text(field) for field in ran.stdout.split(b"\0")[:-1]] if filters else []

@@ -1,9 +1,8 @@
-"""The user's repository, read only."""
+"""The user's repository, read only and without the programs that its configuration names."""
 
 import asyncio
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +10,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.git.clean_view import (
+    Setting,
+    list_unused_transports,
+    make_view,
+    parse_settings,
+)
 from punchlist.adapters.git.command import (
     EMPTY_TREES,
     Git,
@@ -19,7 +24,7 @@ from punchlist.adapters.git.command import (
     require_git,
     split_fields,
 )
-from punchlist.adapters.git.identity import NAME, RemoteName, choose_name
+from punchlist.adapters.git.identity import RemoteName, choose_name
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.finding.late_pattern import late_pattern
@@ -31,11 +36,7 @@ _FACTS = (
     "--show-object-format",
 )
 _FOLDERS = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
-_HEAD = "HEAD^{commit}"
-_NAMING = rf"^({re.escape(NAME)}|remote\..*\.url|url\..*\.insteadof|user\.(name|email))$"
 _USUAL_BRANCHES = ("main", "master", "trunk", "develop", "default")
-_TRUSTED = ("safe.directory=*",)
-"""Set only after git itself, with the user's own configuration, agreed to work here."""
 _BRANCH = late_pattern(rb"ref: refs/heads/([^\0-\x20]+)\n")
 """What the file HEAD has while a branch is checked out."""
 _NOT_IN_NAMES = str.maketrans("", "", "<>\n\0")
@@ -64,6 +65,10 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
     """What the repository is called on every machine; '' if nothing says it."""
     author: Identity = Identity()
     """The user, by git's configuration."""
+    settings: tuple[Setting, ...] = ()
+    """Git's configuration of every scope, in git's order: data, of which git gets the harmless."""
+    view: Path
+    """What stands for `git_dir` wherever git runs here (see clean_view)."""
 
     @classmethod
     async def find(cls, start: Path, *, unborn: bool = False) -> "Checkout":
@@ -75,10 +80,11 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         if not start.is_dir():
             hint = "run punchlist inside a git repository"
             raise UsageError(f"{start}: no such folder", hint=hint)
-        git = Git(start, theirs=True)
-        facts, settings = await asyncio.gather(
-            git.run("rev-parse", *_FACTS, *_FOLDERS, _HEAD),
-            git.run("config", "-z", "--get-regexp", _NAMING),
+        # These two commands open no object, no index and no file, so they start no program.
+        ask = Git(start, theirs=True)
+        facts, listed = await asyncio.gather(
+            ask.run("rev-parse", *_FACTS, *_FOLDERS),
+            ask.run("config", "-z", "--show-scope", "--list"),
         )
         lines = decode_text(facts.stdout).splitlines()
         if len(lines) < len(_FACTS):
@@ -90,24 +96,29 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
                 f"{start}: {what}, there are no files to work on",
                 hint="clone it, or go to its work tree",
             )
-        if facts.ok and len(lines) == len((*_FACTS, *_FOLDERS, _HEAD)):
-            *folders, head = lines[len(_FACTS) :]
-        else:  # there is no HEAD, or a folder has a line break in its name
-            folders = [await git.read_line("rev-parse", folder) for folder in _FOLDERS]
-            head = await _read_head(git, Path(folders[0]), unborn=unborn)
-        root, git_dir, own_dir = folders
-        known = list(_parse_settings(settings.stdout))
-        name = choose_name(known, Path(root))
+        folders = lines[len(_FACTS) :]
+        if len(folders) != len(_FOLDERS):  # one has a line break in its name
+            folders = [await ask.read_line("rev-parse", folder) for folder in _FOLDERS]
+        root, git_dir, own_dir = (start / folder for folder in folders)
+        settings = tuple(parse_settings(split_fields(listed.stdout)))
+        view = make_view(git_dir.resolve(), settings)
+        git = Git(root, theirs=True, git_dir=own_dir.resolve(), common_dir=view)
+        head = await _read_head(git, root, unborn=unborn)
+        known = [(each.key, each.value) for each in settings]
         return cls(
-            root=Path(root),
+            root=root,
             start=start,
-            git_dir=(start / git_dir).resolve(),
-            own_dir=(start / own_dir).resolve(),
+            git_dir=git_dir.resolve(),
+            own_dir=own_dir.resolve(),
             shallow=shallow == "true",
             object_format=object_format,
             head=head,
-            identity=await _identify(git, name, head if shallow == "false" else ""),
+            identity=await _identify(
+                git, choose_name(known, root), head if shallow == "false" else ""
+            ),
             author=_find_author(known),
+            settings=settings,
+            view=view,
         )
 
     def move_head(self, head: str) -> "Checkout":
@@ -116,13 +127,15 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def git(self) -> Git:
-        """Git for reading, with the repository's configuration only."""
-        return Git(self.root, settings=_TRUSTED)
+        """Git for reading, with no configuration of the user's."""
+        return Git(self.root, git_dir=self.own_dir, common_dir=self.view)
 
     @cached_property
     def user_git(self) -> Git:
         """Git with the user's configuration: identity, filters, line ends."""
-        return Git(self.root, theirs=True, settings=_TRUSTED)
+        unused = list_unused_transports(self.settings)
+        place = {"git_dir": self.own_dir, "common_dir": self.view}
+        return Git(self.root, theirs=True, unused=unused, **place)
 
     @property
     def objects(self) -> Path:
@@ -151,7 +164,29 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         fields = await self.git.list_fields(
             "for-each-ref", "--format=%(objectname)%00%(worktreepath)%00", f"refs/heads/{branch}"
         )
-        return (fields[0], fields[1]) if fields else ("", "")
+        commit, where = fields[:2] if fields else ("", "")
+        return commit, str(self._main_root) if where == str(self.view.parent) else where
+
+    @property
+    def _main_root(self) -> Path:
+        """The work tree that is not a linked one."""
+        if self.own_dir == self.git_dir:
+            return self.root
+        return self.git_dir.parent if self.git_dir.name == ".git" else self.git_dir
+
+    @property
+    def own_filters(self) -> frozenset[str]:
+        """The filters that only the repository's own configuration defines: they are not run."""
+        filters = [each for each in self.settings if each.key.startswith("filter.")]
+        own, users = (
+            {
+                each.key.split(".", 1)[1].rpartition(".")[0]
+                for each in filters
+                if each.is_own is mine
+            }
+            for mine in (True, False)
+        )
+        return frozenset(own - users)
 
     async def find_main_branch(self) -> tuple[str, ...]:
         """Return the names of the main branch here, the remote's first; () if there is none."""
@@ -218,19 +253,12 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         return full.relative_to(root).as_posix()
 
 
-def _parse_settings(printed: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the names and values that `git config -z` printed."""
-    for entry in split_fields(printed):
-        key, _, value = entry.partition("\n")
-        yield key, value
-
-
 def _find_author(settings: Iterable[tuple[str, str]]) -> Identity:
     """Return the user's name and email; those of punchlist if one of them is not known."""
     known = {
         key.removeprefix("user."): value.strip().translate(_NOT_IN_NAMES)
         for key, value in settings
-        if key.startswith("user.")
+        if key in {"user.name", "user.email"}
     }
     return Identity(**known) if all(map(known.get, ("name", "email"))) else Identity()
 
@@ -246,7 +274,7 @@ async def _identify(git: Git, name: RemoteName | None, head: str) -> str:
 
 
 async def _read_head(git: Git, root: Path, *, unborn: bool) -> str:
-    found = await git.run("rev-parse", "--verify", "--quiet", _HEAD)
+    found = await git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if found.ok:
         return found.stdout.decode().strip()
     if (await git.run("rev-parse", "--verify", "--quiet", "HEAD")).ok:

@@ -1,7 +1,7 @@
 """Run git in one way: no hooks, no prompts, no unwanted configuration."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -32,6 +32,7 @@ _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "file",
 }
 _OURS_ONLY = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -47,21 +48,16 @@ _SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
     "advice.detachedHead=false",
-    "protocol.file.allow=always",
-    "protocol.ext.allow=never",
     "log.showSignature=false",
     "merge.verifySignatures=false",
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
+    "push.recurseSubmodules=no",
     "core.alternateRefsCommand=true",
 )
-"""Among them all that makes git start a program which the repository's configuration names."""
-_READS_FILES = frozenset({"add", "apply", "checkout", "diff", "merge", "reset", "status"})
-"""Commands that pass files of the work tree through filters."""
+"""What the user's own configuration must not change. The repository's is not read at all."""
 _DIFFS = frozenset({"diff", "log", "show"})
 _NO_PROGRAMS = ("--no-ext-diff", "--no-textconv")
-_TRUSTED_SCOPES = frozenset({"system", "global", "command"})
-_FILTER_KEYS = {"clean": "", "smudge": "", "process": "", "required": "false"}
 
 
 class TreeEntry(Struct, frozen=True):
@@ -77,7 +73,11 @@ class TreeEntry(Struct, frozen=True):
 
 
 class Git:
-    """Git in one folder. `theirs` uses the user's configuration too, not only the repository's."""
+    """Git in one folder. `theirs` uses the user's configuration too, not only the repository's.
+
+    Without `git_dir` the folder must be a repository that punchlist made. A repository of the
+    user's is read with `common_dir`, a folder that stands for its own (see clean_view).
+    """
 
     def __init__(
         self,
@@ -85,39 +85,25 @@ class Git:
         *,
         theirs: bool = False,
         git_dir: Path | None = None,
-        settings: tuple[str, ...] = (),
+        common_dir: Path | None = None,
+        unused: tuple[str, ...] = (),
     ) -> None:
         self.folder = folder
-        self._is_ours = git_dir is not None
-        """Whether it is a tree of the workshop, whose configuration is ours."""
+        self.unused = unused
+        """Settings of the repository about remotes that are not passed on."""
         own = {} if theirs else _OURS_ONLY
-        self._environment = {**base_environment(home=theirs), **_QUIET, **own}
-        flags = [part for setting in (*_SETTINGS, *settings) for part in ("-c", setting)]
+        common = {"GIT_COMMON_DIR": str(common_dir)} if common_dir else {}
+        self._environment = {**base_environment(home=theirs), **_QUIET, **own, **common}
+        flags = [part for setting in _SETTINGS for part in ("-c", setting)]
         place = ["--git-dir", str(git_dir), "--work-tree"] if git_dir else ["-C"]
         self._command = ["git", "--literal-pathspecs", *flags, *place, str(folder)]
 
     async def run(
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
     ) -> ProcessResult:
-        """Run one git command; a failure is in the result. Filters that the repository's own
-        configuration defines are switched off, and so are programs that show differences.
-        """
-        off = {}
-        if arguments[0] in _READS_FILES and not self._is_ours:
-            off = _configure(await self._list_filters())
+        """Run one git command; a failure is in the result. No program shows differences."""
         if arguments[0] in _DIFFS:
             arguments = (arguments[0], *_NO_PROGRAMS, *arguments[1:])
-        return await self._run(*arguments, stdin=stdin, env={**(env or {}), **off})
-
-    async def list_own_filters(self) -> frozenset[str]:
-        """Return the filters that the repository's own configuration defines: they are not run."""
-        return frozenset(
-            key.split(".", 1)[1].rpartition(".")[0] for key in await self._list_filters()
-        )
-
-    async def _run(
-        self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
-    ) -> ProcessResult:
         return await run(
             [*self._command, *arguments],
             origin=Origin.OURS,
@@ -126,23 +112,6 @@ class Git:
             stdin=stdin,
             limit=_LIMIT,
         )
-
-    async def _list_filters(self) -> dict[str, str]:
-        """Return the settings that take the place of filters of the repository's own: the user's,
-        or none.
-        """
-        asked = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
-        fields = split_fields((await self._run(*asked)).stdout)
-        entries = [(scope, *entry.partition("\n")) for scope, entry in _pair_fields(fields)]
-        users = {key: value for scope, key, _, value in entries if scope in _TRUSTED_SCOPES}
-        others = {
-            key.rpartition(".")[0] for scope, key, *_ in entries if scope not in _TRUSTED_SCOPES
-        }
-        return {
-            f"{name}.{key}": users.get(f"{name}.{key}", value)
-            for name in sorted(others)
-            for key, value in _FILTER_KEYS.items()
-        }
 
     async def check_output(
         self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
@@ -178,24 +147,6 @@ class Git:
         """Return the paths that differ between two commits."""
         flags = ("-r", "-z", "--name-only", "--no-renames")
         return await self.list_fields("diff-tree", *flags, old, new)
-
-
-def _pair_fields(fields: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the fields two by two."""
-    pair = iter(fields)
-    return zip(pair, pair, strict=False)
-
-
-def _configure(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that set configuration; unlike `-c`, names may have any character."""
-    if not settings:
-        return {}
-    numbered = enumerate(settings.items())
-    pairs = {f"GIT_CONFIG_{part}_{n}": each[at] for n, each in numbered for at, part in _PAIR}
-    return {"GIT_CONFIG_COUNT": str(len(settings)), **pairs}
-
-
-_PAIR = ((0, "KEY"), (1, "VALUE"))
 
 
 def decode_text(raw: bytes) -> str:

@@ -1,5 +1,6 @@
 """Run the user's git hooks on a patched tree, sandboxed and with settings from pristine files."""
 
+import os
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,7 +43,7 @@ class Hooks:
         self, name: str, commit: str, patches: Sequence[Patch], pristine: Pristine | None
     ) -> Heard:
         """Run the hook on the patched tree; without pristine files only tell whether it exists."""
-        folder, trusted = await self._find_folder()
+        folder, trusted = self._find_folder()
         hook = folder / name
         if not (trusted and hook.is_file() and hook.stat().st_mode & 0o111):
             return Heard()
@@ -74,20 +75,22 @@ class Hooks:
 
     async def explain_skipped(self) -> str:
         """Return why the user's hooks are not run, or ''."""
-        folder, trusted = await self._find_folder()
+        folder, trusted = self._find_folder()
         why = "they are part of the code under review (core.hooksPath)"
         return "" if trusted else f"hooks in {folder} are not run: {why}"
 
-    async def _find_folder(self) -> tuple[Path, bool]:
+    def _find_folder(self) -> tuple[Path, bool]:
         """Return the hooks folder, and whether it is outside the reviewed code."""
         checkout = self._workshop.checkout
-        # The last value is punchlist's own, from git's command line; the user's comes before it.
-        values = await checkout.user_git.list_fields(
-            "config", "--type=path", "-z", "--get-all", "core.hooksPath"
-        )
+        named = [
+            each.value
+            for each in checkout.settings
+            if each.key == "core.hookspath" and each.scope != "command"
+        ]
         folder = checkout.git_dir / "hooks"
-        if len(values) > 1 and values[-2]:
-            folder = (checkout.root / values[-2]).resolve()
+        if named and named[-1]:
+            path = os.path.expanduser(named[-1])  # noqa: PTH111  # an unknown user is no error
+            folder = (checkout.root / path).resolve()
         reviewed = folder.is_relative_to(checkout.root.resolve())
         return folder, not reviewed or folder.is_relative_to(checkout.git_dir)
 

@@ -23,8 +23,13 @@ async def snapshot_working_tree(workshop: Workshop, paths: Sequence[str]) -> str
             shutil.copyfile(index, copy)
         objects = str(workshop.git_dir / "objects")
         env = {"GIT_INDEX_FILE": str(copy), "GIT_OBJECT_DIRECTORY": objects}
-        # A file that cannot be read stays as the index has it.
-        await git.run("add", "--update", "--ignore-errors", "--", ".", env=env)
+        # Submodules are left out: git would start another git in them, with their configuration.
+        differs = ("diff-files", "--name-only", "-z", "--ignore-submodules=all")
+        changed = (await git.run(*differs, env=env)).stdout
+        if changed:  # a file that cannot be read stays as the index has it
+            add = ("add", "--update", "--ignore-errors")
+            these = ("--pathspec-from-file=-", "--pathspec-file-nul")
+            await git.run(*add, *these, stdin=changed, env=env)
         if there := [path for path in paths if (checkout.root / path).is_file()]:
             known = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *there)
             if named := await git.list_fields(*known, env=env):

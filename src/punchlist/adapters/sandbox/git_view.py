@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.sandbox.home_view import list_secrets
 from punchlist.model.finding.late_pattern import late_pattern
 
 Bind = tuple[Path, Path, bool]
@@ -28,6 +29,18 @@ _OWN = late_pattern(
 _PLAIN = late_pattern(r"[\w./+-]*")
 _SECTION = late_pattern(r"\[\s*([\w.-]+)\s*(?:\"((?:[^\"\\]|\\.)*)\")?\s*\](.*)")
 _ALTERNATES = 16
+_STATE = ".local/state/punchlist"
+"""Where clones of workers are: their objects are shown, too."""
+_FAN_OUT = late_pattern(r"[0-9a-f]{2}")
+_LOOSE = late_pattern(r"[0-9a-f]{38}|[0-9a-f]{62}|tmp_obj_\w+")
+_STORED = {
+    "pack": late_pattern(
+        r"(pack|loose)-[0-9a-f]+\.\w+|multi-pack-index\S*|(\.tmp-|tmp_)[\w.-]+|\.lock"
+    ),
+    "info": late_pattern(r"alternates|packs|commit-graphs?\S*|http-alternates|sparse|\w+\.lock"),
+}
+"""The folders of an object store, and the names of what is in them."""
+_TEMPORARY = late_pattern(r"tmp_\w+|\w+\.lock")
 OBJECTS = Path("/", "tmp", "objects")
 
 
@@ -64,14 +77,18 @@ def show_repository(root: Path, *, covered: Path | None = None) -> RepositoryVie
         return RepositoryView()
     own, common = folders
     objects = common / "objects"
-    borrowed = list_object_folders(objects)
+    borrowed = find_borrowed_stores(objects)
     moved = {
-        path: OBJECTS / str(number)
-        for number, path in enumerate(borrowed)
-        if covered is not None and path.is_relative_to(covered)
+        store: OBJECTS / str(number)
+        for number, store in enumerate(borrowed)
+        if covered is not None and store.is_relative_to(covered)
     }
-    binds = tuple((path, moved.get(path, path), False) for path in borrowed)
-    listed = "".join(f"{moved.get(path, path)}\n" for path in borrowed).encode()
+    binds = tuple(
+        (part, moved.get(store, store) / part.relative_to(store), False)
+        for store, parts in borrowed.items()
+        for part in parts
+    )
+    listed = "".join(f"{moved.get(store, store)}\n" for store in borrowed).encode()
     files = ((objects / "info/alternates", listed),) if moved else ()
     return show_git_dir(common, common) + show_git_dir(own, own) + RepositoryView(binds, files)
 
@@ -88,18 +105,54 @@ def find_git_dirs(root: Path) -> tuple[Path, Path] | None:
     return folder.resolve(), common.resolve()
 
 
-def list_object_folders(objects: Path) -> list[Path]:
-    """Return the object folders that a repository borrows from others, also from theirs."""
-    found: list[Path] = []
+def find_borrowed_stores(objects: Path) -> dict[Path, list[Path]]:
+    """Return the object stores that a repository borrows from others, also from theirs, and what is
+    shown of each: all of it, or only those of its folders that hold nothing but objects. The
+    user's repository names them, so none has to be what it claims.
+    """
+    found: dict[Path, list[Path]] = {}
     waiting = [objects]
     while waiting and len(found) < _ALTERNATES:
         folder = waiting.pop()
-        for line in _read_text(folder / "info/alternates").splitlines():
+        for line in _read_text(folder / "info/alternates").splitlines()[:_ALTERNATES]:
             path = Path(os.path.normpath(folder / line))
-            if line and not line.startswith("#") and path.is_dir() and path not in found:
-                found.append(path)
-                waiting.append(path)
-    return found
+            if line and not line.startswith("#") and path not in found:
+                found[path] = _list_stored(path)
+                waiting += [path] if found[path] else []
+    return {store: parts for store, parts in found.items() if parts}
+
+
+def _list_stored(store: Path) -> list[Path]:
+    """Return the folder if it holds objects and nothing else, else its parts that do; none of a
+    folder that is not a repository's, or that is the home, around it, or where keys are.
+    """
+    real = store.resolve()
+    home = Path.home().resolve()
+    private = any(real.is_relative_to(each) for each in list_secrets(home) if each != home / _STATE)
+    if private or home.is_relative_to(real) or not _is_repository(real.parent):
+        return []
+    parts = _list_names(real)
+    clean = [name for name in parts if _holds_objects(real / name)]
+    return [store] if clean == parts else [store / name for name in clean]
+
+
+def _is_repository(folder: Path) -> bool:
+    return os.path.isfile(folder / "HEAD") and os.path.isdir(folder / "refs")  # noqa: PTH112, PTH113
+
+
+def _holds_objects(part: Path) -> bool:
+    """Return whether a part of an object store has the names of such, and only them, below it."""
+    kind = _STORED.get(part.name, _LOOSE if _FAN_OUT.fullmatch(part.name) else None)
+    if kind is None or part.is_symlink():
+        return bool(_TEMPORARY.fullmatch(part.name)) and part.is_file()
+    return all(kind.fullmatch(name) for name in _list_names(part))
+
+
+def _list_names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  # names alone, and many of them
+    except OSError:
+        return []
 
 
 def clean_config(text: str) -> bytes:
