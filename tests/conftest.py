@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import machine
 import needs
 import warm
 from folders import use_memory
@@ -72,7 +73,7 @@ class Repo:
 
 @pytest.fixture(autouse=True)
 def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of our own and no git configuration; what the machine has must not decide a test."""
+    """A home of our own and no git configuration; `machine.leave_machine` has done the rest."""
     home = tmp_path_factory.mktemp("home")
     _isolate(monkeypatch, home)
     return home
@@ -88,9 +89,6 @@ def shared_repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repo]:
 
 
 def _isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    own = ("GIT_", "XDG_", "PUNCHLIST_", "CONDA_", "VIRTUAL_ENV", "UV_PROJECT_")
-    for name in [name for name in os.environ if name.startswith(own)]:
-        monkeypatch.delenv(name)
     identity = {
         f"GIT_{who}_{what}": value
         for who in ("AUTHOR", "COMMITTER")
@@ -105,6 +103,32 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         **identity,
     }.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def on_path(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Path]:
+    """Put programs of the machine on PATH, for this test; if one is missing there, skip it or, in
+    CI, fail it.
+    """
+
+    def put(*names: str) -> Path:
+        folder = tmp_path_factory.mktemp("programs") / "bin"
+        folder.mkdir()
+        for name in names:
+            if not machine.link_program(name, folder):
+                needs.miss(f"NOT TESTED: {name} is not installed")
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return folder
+
+    return put
+
+
+@pytest.fixture
+def system_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PATH as in a sandbox that nothing is shown in but the system's folders."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -463,12 +487,19 @@ LONG = (
 
 WARM = pytest.StashKey[warm.Parent]()
 FOLDERS = pytest.StashKey[Path | None]()
+PLACE = pytest.StashKey[Path]()
+"""The folder of the programs on PATH, and of the socket of the warm process."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose where folders are, and start the process that all test processes start servers from."""
+    """Leave the machine's settings, choose where folders are, and start the process that all test
+    processes start servers from.
+    """
     config.stash[FOLDERS] = use_memory(config)
-    where = Path(tempfile.mkdtemp(prefix="punchlist-warm-")) / "socket"
+    config.stash[PLACE] = place = Path(tempfile.mkdtemp(prefix="punchlist-session-"))
+    place.chmod(0o755)  # some tests run programs as another user
+    machine.leave_machine(place)
+    where = place / "socket"
     config.stash[WARM] = warm.Parent(where)
     os.environ[warm.VARIABLE] = warm.address = str(where)
 
@@ -480,7 +511,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     if parent := session.config.stash.get(WARM, None):
         left = parent.end()
-        shutil.rmtree(Path(warm.address).parent)
+        shutil.rmtree(session.config.stash[PLACE])
         if left:
             sys.stderr.write(f"\nleft behind by tests: {left}\n")
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

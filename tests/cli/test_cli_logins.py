@@ -99,7 +99,7 @@ def test_a_repository_does_not_allow_logins(user, repo):
 
 def test_a_program_that_is_missing_stops_before_any_question_and_files_nothing(user, tmp_path):
     (tmp_path / "tools/bin/claude").unlink()
-    screen = Screen(user, "run", "--all", "--agent", "claude", PATH="/usr/bin:/bin")
+    screen = Screen(user, "run", "--all", "--agent", "claude")
     assert screen.end() == 6
     assert "claude is not installed" in screen.text
     assert "npm install -g @anthropic-ai/claude-code" in screen.text

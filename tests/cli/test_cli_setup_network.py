@@ -59,7 +59,6 @@ def test_a_project_that_names_another_registry_or_host_does_not_reach_it(
         "PIP_INDEX_URL": f"http://{own}/simple",
         "PIP_CONFIG_FILE": "/dev/null",
         "PIP_RETRIES": "0",
-        "PATH": "/usr/bin:/bin",
     }
     made = punchlist("setup", "--yes")
     assert made.returncode == 0, made.stderr

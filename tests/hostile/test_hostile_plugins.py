@@ -288,13 +288,9 @@ console.log("[]");
 
 
 @pytest.fixture
-def eslint(world):
+def eslint(world, on_path):
     """A program that loads its configuration as ESLint does: it is a program of Node.js, or names some."""
-    from shutil import which
-
-    node = which("node")
-    if not node:
-        pytest.skip("NOT TESTED HERE: there is no node on this machine")
+    node = on_path("node") / "node"
     program = world.repo.root / "node_modules/.bin/eslint"
     program.parent.mkdir(parents=True)
     program.write_text(ESLINT.format(node=node))

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 import shop
 
+from machine import ENVIRONMENT
 from needs import SOAK
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 
 DRIVER = Path(__file__).with_name("driver.py")
-KILLS = int(os.environ.get("KILLS", "2"))
+KILLS = int(ENVIRONMENT.get("KILLS", "2"))
 PARTS, EVERY = (4, 1) if SOAK else (1, 47)
 """`make soak` kills at every event, and 200 times at random; in between some of them will do."""
 EVENTS = 66

@@ -17,12 +17,13 @@ import workbench
 from test_killed import DRIVER, begun, drive, finished, last_run, story
 from workbench import fix, fixer, review, scores
 
+from machine import ENVIRONMENT
 from needs import SOAK
 from punchlist.adapters.agents.scripted.agent import read_calls
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.model.ledger.events import Attempted, Challenged, Reproduced, Reviewed
 
-KILLS = int(os.environ.get("KILLS", "2"))
+KILLS = int(ENVIRONMENT.get("KILLS", "2"))
 PARTS = 2 if SOAK else 1
 BY_AGENTS = (Attempted, Challenged, Reproduced, Reviewed)
 CALLS = 12

@@ -37,7 +37,7 @@ class Stranger:
         subprocess.run(run, check=True)
         (folder / "home").mkdir()
         packages = [each for each in sys.path if each.endswith("site-packages")]
-        path = os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         self.env = {
             "HOME": str(folder / "home"),
             "PATH": path,

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 import release_check
 
+import machine
 from needs import miss
 from punchlist._version import __version__
-
-REAL_HOME = Path(os.path.expanduser("~"))  # noqa: PTH111 - read now: tests have a home of their own
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +64,14 @@ def test_the_changelog_has_a_heading_for_this_version():
     assert f"\n## {__version__}" in text
 
 
-def test_the_wheel_works_where_only_it_and_what_it_needs_is_installed(built, tmp_path, monkeypatch):
-    monkeypatch.setenv("UV_CACHE_DIR", str(REAL_HOME / ".cache" / "uv"))
+def test_the_wheel_works_where_only_it_and_what_it_needs_is_installed(
+    built, tmp_path, monkeypatch, on_path
+):
+    cache = {"UV_CACHE_DIR": str(machine.HOME / ".cache" / "uv")}
+    for name, value in (cache | machine.registry_settings()).items():
+        monkeypatch.setenv(name, value)
+    if not release_check.UV.exists():
+        on_path("uv")
     try:
         punchlist = release_check.make_environment(
             tmp_path / "env", Path(sys.executable), f"{built['wheel']}[web]", "--offline"

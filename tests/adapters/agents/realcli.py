@@ -1,9 +1,9 @@
 """The real agents, at the versions of package.json: installed from the npm registry, and found without their install scripts."""
 
 import platform
-import shutil
 from pathlib import Path
 
+import machine
 import needs
 import npm
 
@@ -55,11 +55,7 @@ def installed() -> tuple[Path, str]:
 def _node(modules: Path) -> str:
     """The one that came with the agents; where there is no package of it, the machine's own."""
     packaged = _found(modules, _NODE)
-    return (
-        packaged
-        if packaged or _SYSTEM == "linux"
-        else shutil.which("node", path=npm.ENVIRONMENT.get("PATH")) or ""
-    )
+    return packaged if packaged or _SYSTEM == "linux" else machine.find_program("node") or ""
 
 
 def _found(modules: Path, patterns: tuple[str, ...]) -> str:

@@ -1,7 +1,5 @@
 """aider: no events and always exit code 0, so its own token line and the tree say how it went."""
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,12 +8,13 @@ from hypothesis import strategies as st
 from seating import asked, seat, tree
 from stubmodel import StubModel
 
+from machine import ENVIRONMENT, find_program
 from punchlist.adapters.agents.cli_agent import CliAgent
 from punchlist.adapters.agents.dialects.aider import Aider, find_files, parse_transcript
 from punchlist.ports.agent import AgentTrouble
 
 # Read now: the tests themselves run with a clean environment.
-PROGRAM = os.environ.get("TEST_AIDER") or shutil.which("aider")
+PROGRAM = ENVIRONMENT.get("TEST_AIDER") or find_program("aider")
 real = pytest.mark.skipif(
     not PROGRAM, reason="THE REAL AIDER IS NOT TESTED: it is not on PATH; TEST_AIDER may name it"
 )

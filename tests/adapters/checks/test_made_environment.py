@@ -1,6 +1,7 @@
 """An environment that punchlist made has what a project needs, and never the project's own code."""
 
 import asyncio
+import os
 import sys
 
 import pytest
@@ -26,7 +27,7 @@ def make(checked, tmp_path, monkeypatch):
     for name, value in fresh_clone.write_registry(tmp_path / "registry").items():
         monkeypatch.setenv(name, value)
     programs = fresh_clone.write_installer(tmp_path / "tools/bin")
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     folder = checked.base / "state/environments/made"
 
     def make_from(files, steps=()):

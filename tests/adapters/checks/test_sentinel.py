@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from punchlist.adapters.process.run import which
 from punchlist.model.checks.check import Check, CheckKind
 
 SOURCES = {
@@ -172,8 +171,8 @@ def test_a_failure_is_planted_in_the_kinds_that_are_asked_for_and_no_others(chec
     assert (tree.text("a.js"), tree.text("web/b.ts")) == ("ok\n", "ok\n")
 
 
-@pytest.mark.skipif(which("node") is None, reason="node is not installed; JavaScript is not tested")
-def test_javascript_sees_it_too(checked, walls):
+def test_javascript_sees_it_too(checked, walls, on_path):
+    on_path("node")
     files = {
         "lib.mjs": "export const answer = 42;\n",
         "run.test.mjs": "import { answer } from './lib.mjs';\nif (answer !== 42) process.exit(1);\n",

@@ -7,10 +7,10 @@ import pytest
 from forge_kinds import KINDS
 from pull_journey import Journey
 
-import npm
+import machine
 from needs import rarely
 
-SEED, STEPS = (int(npm.ENVIRONMENT.get(name, other)) for name, other in (("SOAK_SEED", 2), ("SOAK_STEPS", 1000)))  # fmt: skip
+SEED, STEPS = (int(machine.ENVIRONMENT.get(name, other)) for name, other in (("SOAK_SEED", 2), ("SOAK_STEPS", 1000)))  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

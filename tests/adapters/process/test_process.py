@@ -436,6 +436,7 @@ def test_a_cancel_that_comes_together_with_the_end_of_a_child_is_not_forgotten(m
     asyncio.run(main())
 
 
+@pytest.mark.usefixtures("system_programs")
 @pytest.mark.parametrize("walls", [None, Sandbox()], ids=["bare", "sandboxed"])
 def test_a_child_inherits_the_descriptors_that_it_is_given_and_no_other(walls):
     given, other = os.pipe(), os.pipe()

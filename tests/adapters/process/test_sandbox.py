@@ -15,6 +15,7 @@ from punchlist.adapters.sandbox.home_view import list_secrets
 from punchlist.adapters.sandbox.sandbox import Rlimits, Sandbox
 from punchlist.adapters.sandbox.support import sandbox_kind
 
+pytestmark = pytest.mark.usefixtures("system_programs")
 needs_bubblewrap = pytest.mark.skipif(
     sandbox_kind() != "bubblewrap",
     reason="LOUD: bubblewrap is not installed or does not work here; the sandbox is NOT tested",

@@ -14,6 +14,7 @@ from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import sandbox_kind
 
 pytestmark = [
+    pytest.mark.usefixtures("system_programs"),
     pytest.mark.serial,
     pytest.mark.skipif(
         sandbox_kind() != "bubblewrap", reason="NOT TESTED HERE: there is no working bubblewrap"

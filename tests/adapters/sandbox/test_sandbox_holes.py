@@ -156,7 +156,7 @@ class World:
         os.lchown(temporary, self.user, self.user)
         env = {
             "HOME": str(self.home),
-            "PATH": f"{self.folder}/tools:/usr/local/bin:/usr/bin:/bin:{Path(sys.executable).parent}",
+            "PATH": f"{self.folder}/tools:{os.environ['PATH']}:{Path(sys.executable).parent}",
             "PYTHONPATH": os.pathsep.join(map(str, (SOURCE, *sys.path))),
             "PUNCHLIST_CONFIG": "/dev/null",
             "PUNCHLIST_HOME": str(self.home / "state"),

@@ -2,12 +2,12 @@
 
 import asyncio
 import platform
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from machine import find_program
 from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
@@ -55,12 +55,12 @@ def run_as(kind, *command):
     )
 
 
-@pytest.mark.skipif(not shutil.which("gcc"), reason="NOT TESTED HERE: there is no gcc")
 def test_the_leak_checker_works_in_checks(tmp_path):
+    gcc = find_program("gcc") or pytest.skip("NOT TESTED HERE: there is no gcc")
     source, program = tmp_path / "leak.c", tmp_path / "leak"
     source.write_text(LEAK)
     made = subprocess.run(
-        ["gcc", "-fsanitize=address,leak", "-o", str(program), str(source)], check=False
+        [gcc, "-fsanitize=address,leak", "-o", str(program), str(source)], check=False
     )
     if made.returncode:
         pytest.skip("NOT TESTED HERE: gcc has no sanitizers")

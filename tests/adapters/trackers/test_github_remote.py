@@ -1,6 +1,7 @@
 """Which repository is meant, and whose token: from settings, from git, from gh, and never shown."""
 
 import asyncio
+import os
 
 import httpx
 import pytest
@@ -120,7 +121,7 @@ def test_the_token_is_in_the_variable_that_the_settings_name(monkeypatch, tmp_pa
 
 def test_where_the_variable_is_empty_gh_is_asked_for_that_host(monkeypatch, tmp_path):
     folder = gh(tmp_path / "bin", 'echo "$*" | tr " " -')
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.delenv("OUR_TOKEN", raising=False)
     assert (
         asyncio.run(make_token_reader(GITHUB, "OUR_TOKEN")("git.acme.example"))
