@@ -496,6 +496,9 @@ def pytest_configure(config: pytest.Config) -> None:
     processes start servers from.
     """
     config.stash[FOLDERS] = use_memory(config)
+    for folder in (config.stash[FOLDERS], Path(tempfile.gettempdir(), "tests")):
+        if folder and (found := machine.find_repository(folder)):
+            raise pytest.UsageError(f"{found} is a repository: name a folder outside with TMPDIR")
     config.stash[PLACE] = place = Path(tempfile.mkdtemp(prefix="punchlist-session-"))
     place.chmod(0o755)  # some tests run programs as another user
     machine.leave_machine(place)

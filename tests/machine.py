@@ -53,14 +53,21 @@ def registry_settings() -> dict[str, str]:
     return {name: value for name, value in ENVIRONMENT.items() if _REGISTRIES.fullmatch(name)}
 
 
+def find_repository(folder: Path) -> Path | None:
+    """Return the repository that the folder lies in: programs would take tests' folders for parts of it."""
+    return next((each for each in folder.resolve().parents if (each / ".git").exists()), None)
+
+
 def leave_machine(folder: Path) -> None:
     """Make this process, and what it starts, independent of how it was started itself.
 
-    PATH becomes a new folder below `folder`.
+    PATH and HOME become new folders in `folder`.
     """
+    (folder / "home").mkdir()
     kept = {name: value for name, value in ENVIRONMENT.items() if _KEPT.fullmatch(name)}
+    own = {"HOME": str(folder / "home"), "PATH": str(_make_programs(folder / "programs"))}
     os.environ.clear()
-    os.environ.update({**CLEAN, **kept, "HOME": str(folder), "PATH": str(_link_programs(folder))})
+    os.environ.update({**CLEAN, **kept, **own})
     os.umask(0o022)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(_FILES, most % (1 << 63)), most))
@@ -71,23 +78,27 @@ def leave_machine(folder: Path) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def _link_programs(folder: Path) -> Path:
-    """Make a folder of links; its python has no packages, whatever the machine's has."""
+def _make_programs(folder: Path) -> Path:
+    """Make a folder of links to programs, and return it. The environment of its python is one
+    without packages, whatever the machine's has.
+    """
     programs = folder / "bin"
-    programs.mkdir()
+    programs.mkdir(parents=True)
     for name in PROGRAMS:
         link_program(name, programs)
     python = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
     for name in ("python", "python3"):
         (programs / name).symlink_to(python)
-    version = ".".join(map(str, sys.version_info[:3]))
-    home = Path(python).parent
-    (folder / "pyvenv.cfg").write_text(
-        f"home = {home}\ninclude-system-site-packages = false\nversion = {version}\n"
-        f"executable = {python}\n"
-    )
-    minor = ".".join(map(str, sys.version_info[:2]))
-    (folder / "lib" / f"python{minor}" / "site-packages").mkdir(parents=True)
+    major, minor, micro, *_ = sys.version_info
+    (folder / "lib" / f"python{major}.{minor}" / "site-packages").mkdir(parents=True)
+    about = {
+        "home": Path(python).parent,
+        "include-system-site-packages": "false",
+        "version": f"{major}.{minor}.{micro}",
+        "executable": python,
+    }
+    text = "".join(f"{name} = {value}\n" for name, value in about.items())
+    (folder / "pyvenv.cfg").write_text(text)
     return programs
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from machine import ENVIRONMENT
 from punchlist.adapters.process import descendants as family
 from punchlist.adapters.process import run as process
 from punchlist.adapters.process.bounded_output import LINES, BoundedOutput
@@ -154,7 +155,7 @@ def test_without_proc_the_group_and_the_tree_below_the_child_end(tmp_path, monke
 @linux_only
 def test_a_process_that_others_started_here_is_left_alone(tmp_path):
     def browser():
-        return subprocess.Popen(["sleep", "60"], start_new_session=True)
+        return subprocess.Popen(["sleep", "60"], env=ENVIRONMENT, start_new_session=True)
 
     async def both():
         task = asyncio.create_task(run(["sleep", "0.2"], origin=Origin.USERS, cwd=tmp_path))
