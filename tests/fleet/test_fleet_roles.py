@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -395,9 +396,17 @@ def run_as(user, command, **how):
     return subprocess.run([*change, *command], capture_output=True, text=True, check=False, **how)
 
 
+@pytest.fixture
+def place():
+    """A folder that other users of the machine get to."""
+    with tempfile.TemporaryDirectory(prefix="punchlist-users-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="two users of the system need root")
 def test_another_user_of_the_machine_queues_and_gets_nothing_of_the_workers_account(
-    fleet, logins, tmp_path_factory
+    fleet, logins, place
 ):
     """The queuing user is `nobody`; the worker is root, with a secret in its home."""
     python = "/usr/bin/python3"
@@ -405,8 +414,6 @@ def test_another_user_of_the_machine_queues_and_gets_nothing_of_the_workers_acco
     has = run_as(NOBODY, [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
     if has.stdout.strip() != version:
         needs.miss(f"NOT TESTED: {python} is not Python {version}, which nobody could run")
-    place = Path("/tmp") / tmp_path_factory.mktemp("shared").name
-    place.mkdir(mode=0o755)
     secret, marker, program = (place / name for name in ("secret", "marker", "agent.sh"))
     secret.write_text("CANARY\n")
     secret.chmod(0o600)
@@ -445,4 +452,3 @@ def test_another_user_of_the_machine_queues_and_gets_nothing_of_the_workers_acco
     assert "agent.evil.kind" in fleet.job(run).note
     assert not marker.exists()
     assert fleet.base.execute("SELECT owner FROM runs").fetchall() == [("eve",)]
-    subprocess.run(["rm", "-rf", "--", place], check=True)
