@@ -421,6 +421,8 @@ def test_another_user_of_the_machine_queues_and_gets_nothing_of_the_workers_acco
     repository = place / "repo"
     fleet.push("feature")
     subprocess.run(["git", "clone", "--quiet", fleet.repo.root, repository], check=True)
+    for words in (("branch", "main", "origin/main"), ("remote", "remove", "origin")):
+        subprocess.run(["git", "-C", repository, *words], check=True)
     program.write_text(f"#!/bin/sh\n{{ id; cat {secret}; }} > {marker} 2>&1\necho '{{}}'\n")
     program.chmod(0o755)
     home.mkdir()
