@@ -29,6 +29,7 @@ class Word(Enum):
     has something else is refused.
     """
     EITHER = "true if either says so"
+    BOTH = "true if both say so"
     COMMON = "what both list"
     """A run that lists nothing gets what the worker lists."""
     LEAST = "the lower limit; 0 is none"
@@ -69,6 +70,7 @@ WORDS: Mapping[Word, tuple[str, ...]] = {
         *("analyzers.custom", "track.to", "track.folder", "track.repository", "keep.to"),
     ),
     Word.EITHER: ("sandbox.required", "agents.sandbox"),
+    Word.BOTH: ("sandbox.unfenced",),
     Word.COMMON: ("sandbox.read", "agents.hosts", "agent.*.hosts"),
     Word.LEAST: ("limits.time", "limits.dollars"),
 }

@@ -47,7 +47,7 @@ _NOTHING: tuple[object, ...] = (None, "", (), {})
 _QUIET = frozenset({Word.WORKER, Word.COMMON, Word.EITHER})
 """Of these a run that says nothing is not told what the worker says."""
 
-_SCHEDULED = frozenset({Word.RUN, Word.EITHER, Word.LEAST})
+_SCHEDULED = frozenset({Word.RUN, Word.EITHER, Word.BOTH, Word.LEAST})
 _FIELDS = ("name", "kind", "junit", "timeout")
 
 
@@ -190,6 +190,8 @@ class _Merge:
                 settled = own
             case Word.EITHER:
                 settled = run or own
+            case Word.BOTH:
+                settled = run and own
             case Word.COMMON:
                 settled = tuple(each for each in run if each in own) if run else own
             case Word.LEAST:
