@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from stat import S_IWGRP, S_IWOTH
-from typing import Any, NamedTuple, assert_never, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
@@ -47,6 +47,14 @@ _NOTHING: tuple[object, ...] = (None, "", (), {})
 _QUIET = frozenset({Word.WORKER, Word.COMMON, Word.EITHER})
 """Of these a run that says nothing is not told what the worker says."""
 
+_STRICTER: Mapping[Word, Callable[[Any, Any], Any]] = {
+    Word.WORKER: lambda run, own: own,
+    Word.EITHER: lambda run, own: run or own,
+    Word.BOTH: lambda run, own: run and own,
+    Word.COMMON: lambda run, own: tuple(each for each in run if each in own) if run else own,
+    Word.LEAST: lambda run, own: min(run, own) if run and own else run or own,
+}
+"""By word, what counts of the run's value and of the worker's."""
 _SCHEDULED = frozenset({Word.RUN, Word.EITHER, Word.BOTH, Word.LEAST})
 _FIELDS = ("name", "kind", "junit", "timeout")
 
@@ -186,18 +194,8 @@ class _Merge:
                 return own if _is_unset(run, default) else self._require(name, run, [own])
             case Word.OFFERED:
                 return run if _is_unset(run, default) else self._require(name, run, offers)
-            case Word.WORKER:
-                settled = own
-            case Word.EITHER:
-                settled = run or own
-            case Word.BOTH:
-                settled = run and own
-            case Word.COMMON:
-                settled = tuple(each for each in run if each in own) if run else own
-            case Word.LEAST:
-                settled = min(run, own) if run and own else run or own
             case _:
-                assert_never(word)
+                settled = _STRICTER[word](run, own)
         if settled != run and not (_is_unset(run, default) and word in _QUIET):
             self._tell(f"{name} is {_show(name, settled)} on this worker, not {_show(name, run)}")
         return settled
