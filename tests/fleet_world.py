@@ -208,8 +208,15 @@ class Fleet:
         return json.loads(self.command(*words, *flags, *more))["run"]
 
     def start_worker(self, name, *more, lease=3, **variables):
+        """Start a worker whose own settings have the scripted agent as well."""
         log = self.folder / f"{name}.log"
-        words = ("worker", "--set", f"fleet.lease={lease}", *more)
+        known = [
+            word
+            for key, value in self.robot.items()
+            if key.startswith("agent.")
+            for word in ("--set", f"{key}={value}")
+        ]
+        words = ("worker", "--set", f"fleet.lease={lease}", *known, *more)
         with log.open("w") as out, Path(os.devnull).open() as nothing:
             process = warm.start(
                 *words,

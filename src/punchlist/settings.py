@@ -4,7 +4,7 @@ import os
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, Literal, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
@@ -202,6 +202,15 @@ class FleetSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     """How many runs with one agent are under way at once in all workers; 0: any number."""
     mirrors: Annotated[int, Meta(ge=1)] = 32
     """How many clones a worker keeps; those used least are removed."""
+    trust: Literal["own", "repositories", "queue"] = "repositories"
+    """Whose commands a worker runs: only those in its `own` settings; those of the `repositories`
+    as well, which are the checks and analyzers that the base commit names; or whatever the `queue`
+    has, so that every user who may queue runs can use what the worker's user can.
+    """
+    sources: tuple[str, ...] = ()
+    """Patterns of the repositories that a worker fetches and pushes to, such as
+    `https://forge.example.org/team/*`. Default: all.
+    """
 
 
 class ProtectSettings(Protected, frozen=True):

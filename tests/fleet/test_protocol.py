@@ -9,7 +9,7 @@ from punchlist.adapters.postgres.workflows import PROTOCOL
 from punchlist.model.ledger.events import AnyEvent
 from punchlist.settings import LoadedSettings
 
-SHAPES = {4: "d52f29832f3d04ce"}
+SHAPES = {5: "7921e64cf2952b87"}
 """By protocol: what a worker must be able to read."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
@@ -12,6 +13,7 @@ from punchlist.adapters.store.permissions import keep_private
 from punchlist.app.start.allowance import Allowance
 from punchlist.app.stores import open_artifacts, open_state
 from punchlist.errors import RepositoryError
+from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.outcome import run_outcome
 from punchlist.model.ledger.run import Run
@@ -21,6 +23,16 @@ from punchlist.ports.artifacts import Artifacts, ArtifactStore, Tell
 from punchlist.ports.state import LeaseHolder, SharedState
 from punchlist.ports.store import Ledgers
 from punchlist.settings import LoadedSettings, home_folder, load_settings
+
+
+class StartLimits(NamedTuple):
+    """How this process drives a run: `started` with what counts here; `overrides`: what its user
+    asked for and does not get; `refused`: why it is not driven here and what to do, or ''.
+    """
+
+    started: Started
+    overrides: tuple[str, ...] = ()
+    refused: str = ""
 
 
 class Session:
@@ -119,6 +131,10 @@ class Session:
     @cached_property
     def artifact_store(self) -> ArtifactStore:
         return open_artifacts(self.settings().settings, self.home)
+
+    async def limit_start(self, started: Started) -> StartLimits:
+        """Return how this process drives a run: as it was started. A worker has limits."""
+        return StartLimits(started)
 
     async def who(self) -> str:
         """Return the user's name in git's configuration, or ''."""

@@ -129,19 +129,35 @@ def name_store(url: str, home: Path) -> str:
     return _PASSWORD.sub(r"\1***@", url)
 
 
-def upgrade_store(url: str) -> tuple[int, int]:
-    """Make the tables of the newest version; return the versions before and after."""
+class UpgradedStore(NamedTuple):
+    """The versions before and after; which role has which duty; and what an administrator must
+    execute before the command is repeated.
+    """
+
+    before: int
+    after: int
+    roles: dict[str, str]
+    todo: tuple[str, ...] = ()
+
+
+def upgrade_store(url: str, *, queue: str = "", drive: str = "", serve: str = "") -> UpgradedStore:
+    """Make the tables of the newest version, and the roles with their rights; a role that is not
+    named is the one that was named before, or the usual one.
+    """
     if not url.startswith(_POSTGRES):
         raise SettingsError("only a store in PostgreSQL is upgraded by hand", hint=_KINDS)
     from punchlist.adapters.postgres.connection import Database
     from punchlist.adapters.postgres.migrations import VERSION, migrate
+    from punchlist.adapters.postgres.roles import RoleNames, write_grants
     from punchlist.adapters.postgres.workflows import migrate_workflows
 
     migrate_workflows(url)
     database = Database(url, patience=0)
     try:
         with database.connect() as connection:
-            return migrate(connection), VERSION
+            before = migrate(connection)
+            granted = write_grants(connection, RoleNames(queue, drive, serve))
+            return UpgradedStore(before, VERSION, *granted)
     finally:
         database.close()
 

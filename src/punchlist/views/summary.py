@@ -222,7 +222,9 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
 
 
 def _weak_sandboxes(run: Run) -> Iterator[Gap]:
-    """Yield one line about sandboxes that lacked something, by what they lacked."""
+    """Yield one line about sandboxes that lacked something, by what they lacked, and one about what
+    a worker did not let the run have.
+    """
     kinds: dict[str, list[str]] = {}
     for weakness in sorted(run.weaknesses):
         kind, _, lack = weakness.partition(": ")
@@ -230,6 +232,9 @@ def _weak_sandboxes(run: Run) -> Iterator[Gap]:
     if kinds:
         said = "; ".join(f"{', '.join(who)}: {lack}" for lack, who in kinds.items())
         yield Gap("sandbox", "Programs ran in an incomplete sandbox", said)
+    if run.overrides:
+        what = "The worker's own settings went before those of the run"
+        yield Gap("sandbox", what, "; ".join(run.overrides))
 
 
 def find_gaps(run: Run) -> Iterator[Gap]:

@@ -98,6 +98,8 @@ class Database:
         where = hide_password(self.url)
         why = " ".join(str(error).split()) or type(error).__name__
         hint = "see that the database runs and this machine may use it; then: punchlist resume"
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            hint = "ask for a role that may: `punchlist store upgrade` names them"
         kind = StoreAway if isinstance(error, AWAY) else StoreError
         return kind(f"{where}: {hide_password(why)}", hint=hint)
 

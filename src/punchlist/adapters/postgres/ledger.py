@@ -34,35 +34,9 @@ _RUNS = f"""
   FROM runs WHERE {_MINE} ORDER BY started_at DESC, id DESC
 """
 _APPEND = """
-  WITH ours AS (
-    SELECT 1 FROM fences WHERE name = %(name)s AND epoch = %(epoch)s FOR SHARE
-  ), fence AS (
-    SELECT 1 FROM ours UNION ALL SELECT 1 WHERE %(epoch)s::bigint IS NULL
-  ), put AS (
-    INSERT INTO entries (run, seq, at, place, key, kind, hash, line, epoch, dollars, unpriced)
-    SELECT %(run)s, %(seq)s, %(at)s, %(place)s, %(key)s, %(kind)s, %(hash)s, %(line)s, %(epoch)s,
-           %(dollars)s, %(unpriced)s
-    FROM fence ON CONFLICT DO NOTHING RETURNING 1
-  ), noted AS (
-    INSERT INTO runs (id, repository, started_at, head, entries, last_at, last_kind, latest_at,
-                      active, ended_at, outcome, ended_seq, identity)
-    SELECT %(run)s, %(repository)s, %(at)s, %(hash)s, 1, %(at)s, %(kind)s, %(at)s, 0, %(ended)s,
-           %(outcome)s, %(ended_seq)s, %(identity)s
-    FROM put ON CONFLICT (id) DO UPDATE SET
-      head = excluded.head,
-      entries = %(seq)s,
-      last_at = CASE WHEN %(people)s THEN runs.last_at ELSE excluded.last_at END,
-      last_kind = CASE WHEN %(people)s THEN runs.last_kind ELSE excluded.last_kind END,
-      latest_at = excluded.latest_at,
-      active = runs.active
-        + CASE WHEN %(idle)s THEN 0 ELSE greatest(0, %(at)s - runs.latest_at) END,
-      ended_at = coalesce(runs.ended_at, excluded.ended_at),
-      outcome = CASE WHEN runs.outcome = '' THEN excluded.outcome ELSE runs.outcome END,
-      ended_seq = coalesce(runs.ended_seq, excluded.ended_seq)
-    RETURNING 1
-  )
-  SELECT (SELECT count(*) FROM fence), (SELECT count(*) FROM noted),
-         (SELECT pg_notify('punchlist_ledger', %(run)s) FROM noted)
+  SELECT held, written FROM punchlist_append(%(run)s, %(name)s, %(seq)s, %(at)s, %(place)s, %(key)s,
+    %(kind)s, %(hash)s, %(line)s, %(epoch)s, %(dollars)s, %(unpriced)s, %(repository)s,
+    %(identity)s, %(people)s, %(idle)s, %(ended)s, %(outcome)s, %(ended_seq)s)
 """
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
+from punchlist.adapters.postgres.guards import GUARDS
 from punchlist.errors import StoreError
 
 STEPS: tuple[str, ...] = (
@@ -181,6 +182,7 @@ STEPS: tuple[str, ...] = (
       PRIMARY KEY (place, number)
     )
     """,
+    GUARDS,
 )
 VERSION = len(STEPS)
 OLDEST = 5
@@ -189,6 +191,8 @@ steps after it only add what they do not miss. A step that does more raises it t
 """
 _LOCK = 0x70756E6368
 """The advisory lock of the process that migrates."""
+_PATH = "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)"
+"""Functions keep this path: objects that others make in other schemas are not found."""
 
 
 class Schema(NamedTuple):
@@ -217,6 +221,7 @@ def migrate(database: psycopg.Connection[Any]) -> int:
         database.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         before = read_schema(database).version
         if before < VERSION:
+            database.execute(_PATH)
             for statements in STEPS[before:]:
                 database.execute(statements)
             database.execute("CREATE TABLE IF NOT EXISTS punchlist_schema (version integer)")

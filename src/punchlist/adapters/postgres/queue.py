@@ -49,7 +49,7 @@ _INSERT = """
 _SUPERSEDE = """
   UPDATE jobs SET state = 'superseded', note = %(note)s
   WHERE repository = %(repository)s AND subject = %(subject)s AND subject <> ''
-    AND state = 'queued' AND taken_at IS NULL
+    AND state = 'queued' AND taken_at IS NULL AND punchlist_acts_for(run)
   RETURNING run
 """
 _NEXT = f"""
@@ -110,31 +110,29 @@ class PostgresQueue:
             "subject": encode(job.subject),
             "note": encode(note),
         }
-        with self.workflows.open_transaction() as (base, add):
+        first = Entry(run=job.run, seq=1, at=at, place="start", key="started", event=started)
+        with self._database.connect() as base, base.transaction():
             rows = base.execute(_SUPERSEDE, values).fetchall()
             for (run,) in rows:
                 append_within(base, _draft_stop(run, note, at))
-            first = Entry(run=job.run, seq=1, at=at, place="start", key="started", event=started)
             entry = append_within(base, first)
             append_within(base, _draft_stop(job.run, QUEUED, at))
             base.execute(_INSERT, (*_make_row(job), self._protocol))
-            add(job.run)
-        superseded = tuple(run for (run,) in rows)
-        self.workflows.cancel(superseded)
-        return Enqueued(entry, superseded)
+        return Enqueued(entry, tuple(run for (run,) in rows))
 
     def requeue(self, run: str, priority: Priority) -> bool:
         """Queue a run again that waits, was stopped or is stuck; return whether it could be."""
         sql = """UPDATE jobs SET state = 'queued', priority = %s, deaths = 0, note = '',
                    queued_at = clock_timestamp(), not_before = '-infinity'
-                 WHERE run = %s AND state <> ALL(%s) RETURNING run"""
+                 WHERE run = %s AND state <> ALL(%s) AND punchlist_acts_for(run) RETURNING run"""
         settled = [JobState.QUEUED, JobState.RUNNING, JobState.ENDED]
         return bool(self._database.fetch(sql, (int(priority), run, settled)))
 
     def cancel(self, run: str, by: str, at: float) -> bool:
         """Take a run out of the queue; return whether it was queued."""
         reason = f"stopped by {by}"
-        sql = "UPDATE jobs SET state = 'stopped', note = %s WHERE run = %s AND state = 'queued'"
+        sql = """UPDATE jobs SET state = 'stopped', note = %s
+                 WHERE run = %s AND state = 'queued' AND punchlist_acts_for(run)"""
 
         def work(base: Connection) -> bool:
             with base.transaction():
@@ -143,10 +141,7 @@ class PostgresQueue:
                 append_within(base, _draft_stop(run, reason, at))
                 return True
 
-        cancelled = self._database.run(work)
-        if cancelled:
-            self.workflows.cancel([run])
-        return cancelled
+        return self._database.run(work)
 
     def find(self, run: str) -> Job | None:
         rows = self._database.fetch(_SELECT, {"run": run, "states": list(JobState)})

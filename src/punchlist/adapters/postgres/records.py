@@ -46,8 +46,9 @@ class PostgresRepositories:
 
 
 class PostgresAllowances:
-    """What is allowed holds for one path of one machine: elsewhere the same path may be another
-    repository.
+    """What a user of the database allowed holds for that user, and for one path of one machine:
+    elsewhere the same path may be another repository. What was allowed before users were told
+    apart holds for all of them, and only the owner of the tables takes it back.
     """
 
     def __init__(self, database: Database, machine: str = "") -> None:
@@ -55,20 +56,24 @@ class PostgresAllowances:
         self._machine = machine or socket.gethostname()
 
     def list_granted(self, repository: str) -> frozenset[str]:
-        sql = "SELECT fingerprint FROM allowances WHERE repository = %s"
-        rows = self._database.fetch(sql, (self._name(repository),))
-        return frozenset(found for (found,) in rows)
+        sql = """SELECT fingerprint FROM consents WHERE repository = %s AND owner = session_user
+                 UNION SELECT fingerprint FROM allowances WHERE repository = %s"""
+        name = self._name(repository)
+        return frozenset(found for (found,) in self._database.fetch(sql, (name, name)))
 
     def grant(self, repository: str, *fingerprints: str) -> None:
         self._database.execute(
-            "INSERT INTO allowances (repository, fingerprint) SELECT %s, unnest(%s::text[])"
+            "INSERT INTO consents (repository, fingerprint) SELECT %s, unnest(%s::text[])"
             " ON CONFLICT DO NOTHING",
             (self._name(repository), list(fingerprints)),
         )
 
     def revoke(self, repository: str) -> None:
-        sql = "DELETE FROM allowances WHERE repository = %s"
-        self._database.execute(sql, (self._name(repository),))
+        own = "DELETE FROM consents WHERE repository = %s AND owner = session_user"
+        self._database.execute(own, (self._name(repository),))
+        if self._database.fetch("SELECT punchlist_unbound()")[0][0]:
+            earlier = "DELETE FROM allowances WHERE repository = %s"
+            self._database.execute(earlier, (self._name(repository),))
 
     def _name(self, repository: str) -> str:
         return f"{self._machine}:{repository}"
@@ -87,6 +92,11 @@ class PostgresKeys:
         """Keep the record if the key is new; return the one that is kept."""
         self._database.execute(_CLAIM, (hash_key(key), record.request, record.run))
         return self.read(key) or record
+
+    def claim_run(self, run: str, own: str) -> bool:
+        """Return whether the id of a run is new, or was claimed with the same text before."""
+        sql = "SELECT punchlist_claim_run(%s, %s)"
+        return bool(self._database.fetch(sql, (run, own))[0][0])
 
 
 def hash_key(key: str) -> str:

@@ -21,7 +21,6 @@ from punchlist.adapters.postgres.records import (
 from punchlist.adapters.postgres.schedules import DbosSchedules
 from punchlist.adapters.postgres.units import PostgresUnits
 from punchlist.adapters.postgres.workers import PostgresWorkers
-from punchlist.ports.serving.records import KeyRecord
 from punchlist.ports.state import Watching
 
 LEASE = 15.0
@@ -47,8 +46,7 @@ class PostgresState:
         """Return whether this process may begin a run with that id: of several machines that chose
         the same one, the first.
         """
-        own = KeyRecord(secrets.token_hex(16), run)
-        return self.keys.claim(f"run\0{run}", own) == own
+        return self.keys.claim_run(run, secrets.token_hex(16))
 
     def wait_for(self, seconds: float) -> None:
         """Let operations wait so long for a database that is away."""

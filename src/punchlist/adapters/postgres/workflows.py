@@ -4,10 +4,10 @@ The queue's table says which worker has a run; each worker has a DBOS queue of i
 the runs that it took are put. DBOS is imported when it is first needed: it takes half a second.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from dbos import DBOSClient
     from sqlalchemy import Engine
 
-PROTOCOL = 4
+PROTOCOL = 5
 """DBOS's application version. It is raised when a worker of the version before could not go on with
 a run, as with each new setting, which that one refuses to read: a test holds it to what is read.
 Workers take runs of their own protocol and of earlier ones, which are of theirs then.
 """
 _NAME = "punchlist"
 _DRIVE = "drive"
-_PARKED = "punchlist-parked"
-"""The queue of runs that no worker has taken; no process listens to it."""
 _POLL = 1.0
 """How often DBOS looks into a worker's own queue; each look is a dozen statements."""
 _LOOK_FOR_SCHEDULES = 5.0
@@ -90,31 +88,27 @@ class Workflows:
         except (psycopg.Error, DBAPIError, failures.DBOSException, ValueError) as error:
             raise self._make_error(error) from error
 
-    @contextmanager
-    def open_transaction(self) -> Iterator[tuple[Connection, Callable[[str], None]]]:
-        """Lend a connection in a transaction, and a function that adds a run's workflow in it."""
-        client = self.client
-        with self.convert_errors(), self._engine.begin() as lent:
-
-            def add(run: str) -> None:
+    def start(self, run: str, worker: str) -> None:
+        """Put a run into a worker's queue, also if DBOS does not know it, or calls it over. Raise
+        StoreError.
+        """
+        client, queue = self.client, name_queue(worker)
+        with self.convert_errors():
+            known = next(
+                iter(
+                    client.list_workflows(workflow_ids=[run], load_input=False, load_output=False)
+                ),
+                None,
+            )
+            if known is None:
                 options: Any = {
                     "workflow_name": _DRIVE,
-                    "queue_name": _PARKED,
+                    "queue_name": queue,
                     "workflow_id": run,
                     "app_version": self._version,
                 }
-                client.enqueue_in_transaction(lent, options, run)
-
-            yield cast("Connection", lent.connection.driver_connection), add
-
-    def start(self, run: str, worker: str) -> None:
-        """Put a run into a worker's queue, also if DBOS calls it over. Raise StoreError."""
-        client, queue = self.client, name_queue(worker)
-        with self.convert_errors():
-            (known,) = client.list_workflows(
-                workflow_ids=[run], load_input=False, load_output=False
-            )
-            if known.status in {"SUCCESS", "ERROR"}:
+                client.enqueue(options, run)
+            elif known.status in {"SUCCESS", "ERROR"}:
                 client.rewind_workflow(run, queue_name=queue, application_version=self._version)
             else:
                 if known.app_version != self._version:
@@ -128,11 +122,6 @@ class Workflows:
         sql = text(_SET_VERSION)
         with self._engine.begin() as lent:
             lent.execute(sql, {"version": self._version, "run": run})
-
-    def cancel(self, runs: Sequence[str]) -> None:
-        if runs:
-            with self.convert_errors():
-                self.client.cancel_workflows(list(runs))
 
     def listen(self, worker: str, drive: Callable[[str], str], tick: Callable[[Tick], str]) -> None:
         """Let this process, once, execute with `drive` the runs that are put into its queue, and

@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from punchlist._version import __version__
 from punchlist.adapters.agents.spending import Spending
 from punchlist.adapters.git.checkout import Identity
@@ -62,12 +64,20 @@ async def resume_run(session: Session, run_id: str, watcher: Watcher) -> Run:
         run = fold_entries(run.id, session.store.read(run.id))
         if has_ended(run):  # another process drove it meanwhile
             return run
-        entry = session.store.append(
-            run.id, "signal", f"resumed {run.seq}", ev.Resumed(version=__version__), time.time()
-        )
-        run = fold(run, entry)
-        watcher.handle_event(entry, run)
+        limits = await session.limit_start(run.started)
+        resumed = ev.Resumed(version=__version__, overrides=limits.overrides)
+        run = _record(session, run, "resumed", resumed, watcher)
+        if limits.refused:
+            return _record(session, run, "refused", ev.Interrupted(reason=limits.refused), watcher)
+        run = replace(run, started=limits.started)
         return await drive_run(session, run, workshop, watcher, lease)
+
+
+def _record(session: Session, run: Run, key: str, event: ev.AnyEvent, watcher: Watcher) -> Run:
+    entry = session.store.append(run.id, "signal", f"{key} {run.seq}", event, time.time())
+    run = fold(run, entry)
+    watcher.handle_event(entry, run)
+    return run
 
 
 async def require_commits(session: Session, run: Run, workshop: Workshop) -> None:

@@ -79,7 +79,8 @@ async def find_source(session: Session, commit: str) -> str:
     if not (pushed.ok and pushed.stdout.strip() and url):
         return str(checkout.git_dir)
     path = Path(checkout.root, os.path.expanduser(url))  # noqa: PTH111 - a URL must stay one
-    return str(path.resolve()) if path.exists() else _LOGIN.sub(r"\1", url)
+    there = os.path.exists(path)  # noqa: PTH110 - False, too, for what this user cannot look at
+    return str(path.resolve()) if there else _LOGIN.sub(r"\1", url)
 
 
 def hand_back(session: Session, run: Run) -> bool:

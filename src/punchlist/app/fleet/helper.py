@@ -1,8 +1,9 @@
 """Performs single actions of runs that other workers drive.
 
 An action is performed as its driver would do it: by the ledger up to the entry at which it was
-given away, with the settings, the consent, the sandbox and the hosts that the run pinned, in this
-worker's own clone and work trees. Nothing is recorded here: the driver gets the event.
+given away, with the settings and the consent that the run pinned as far as this worker's own
+settings let it, in this worker's own clone and work trees. Nothing is recorded here: the driver
+gets the event.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist._version import __version__
 from punchlist.adapters.agents.spending import Spending
@@ -212,6 +214,10 @@ class TakenUnits:
             workshop = await session.workshop()
             async with self._turns[unit.run]:
                 await self._require_commits(session, run, workshop)
+            limits = await session.limit_start(run.started)
+            if limits.refused:
+                raise _Unfit(limits.refused, hint="give all workers the same settings")
+            run = replace(run, started=limits.started)
             started = set_dollar_limit(run.started, unit.task.dollars)
             own = OwnParts(folder, progress.spending)
             world = await build_run_world(session, run, started, workshop, own)

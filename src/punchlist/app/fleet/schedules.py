@@ -1,15 +1,15 @@
 """Queue runs by the clock: a worker prepares the run of a schedule when it is due."""
 
 import re
-from pathlib import Path
 
 from msgspec.structs import replace
 
-from punchlist.adapters.fleet.mirrors import Mirrors, find_head
+from punchlist.adapters.fleet.mirrors import find_head
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.app.drive.run_cache import read_start
 from punchlist.app.fleet.enqueue import QueueOptions, enqueue_run, find_source
-from punchlist.app.fleet.worker_session import WorkerSession
+from punchlist.app.fleet.floor import require_offered
+from punchlist.app.fleet.worker_session import WorkerSession, Workplace
 from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Request
@@ -17,11 +17,9 @@ from punchlist.app.start.start import choose_run_id
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.ledger.run_row import RepositoryKey
 from punchlist.model.patch.change import ScopeKind
-from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.fleet.queue import Priority
 from punchlist.ports.fleet.schedule import Schedule, Tick
 from punchlist.ports.serving.records import KeyRecord
-from punchlist.ports.state import SharedState
 
 _SECRET = re.compile(r"agent\.[^.]+\.env\b")
 
@@ -47,23 +45,24 @@ async def make_schedule(session: Session, schedule: Schedule) -> Schedule:
     )
 
 
-async def queue_scheduled(
-    tick: Tick, state: SharedState, artifacts: ArtifactStore, home: Path, mirrors: Mirrors
-) -> str:
-    """Queue a run of the branch as it is now, once for each time that is due; return its id."""
-    schedule = tick.schedule
+async def queue_scheduled(tick: Tick, at: Workplace) -> str:
+    """Queue a run of the branch as it is now, once for each time that is due; return its id. Raise
+    SettingsError for settings that are not the schedule's to make on a worker.
+    """
+    schedule, state, home = tick.schedule, at.state, at.home
+    require_offered(schedule.settings, at.flags)
     run = state.keys.claim(tick.key, KeyRecord("schedule", choose_run_id(state))).run
     if read_start(state.store, run) is not None:  # the worker that queued it died afterwards
         return run
     head = await find_head(home, schedule.source, schedule.branch)
     if not head:
         raise RepositoryError(f"{schedule.source}: has no branch {schedule.branch}")
-    async with mirrors.open_mirror(schedule.source, (head,), at_head=True) as folder:
+    async with at.mirrors.open_mirror(schedule.source, (head,), at_head=True) as folder:
         checkout = await Checkout.find(folder)
         key = RepositoryKey(schedule.repository, schedule.identity or checkout.identity)
-        session = WorkerSession(home, checkout, key, shared=state, artifacts=artifacts)
+        session = WorkerSession(home, checkout, key, shared=state, artifacts=at.artifacts)
         session.source = schedule.source
-        session.flags = dict(schedule.settings)
+        session.flags = {**at.flags, **schedule.settings}
         request = Request(
             kind=ScopeKind.ALL, workflow=schedule.workflow, allow_checks=schedule.allow_checks
         )

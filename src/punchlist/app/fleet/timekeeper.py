@@ -4,13 +4,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
-from punchlist.adapters.fleet.mirrors import Mirrors
-from punchlist.adapters.postgres.state import PostgresState
 from punchlist.app.fleet.schedules import queue_scheduled
+from punchlist.app.fleet.worker_session import Workplace
 from punchlist.errors import PunchlistError, StoreError
-from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.fleet.schedule import Tick
 
 _log = logging.getLogger("punchlist")
@@ -20,18 +17,9 @@ _PAUSES = (5, 30, 120)
 
 
 class Timekeeper:
-    def __init__(
-        self,
-        state: PostgresState,
-        artifacts: ArtifactStore,
-        home: Path,
-        mirrors: Mirrors,
-        say: Callable[[str], None],
-    ) -> None:
-        self._state = state
-        self._artifacts = artifacts
-        self._home = home
-        self._mirrors = mirrors
+    def __init__(self, at: Workplace, say: Callable[[str], None]) -> None:
+        self._at = at
+        self._state = at.state
         self._say = say
 
     async def keep_up(self) -> None:
@@ -68,4 +56,4 @@ class Timekeeper:
         return await self._queue_once(tick)
 
     async def _queue_once(self, tick: Tick) -> str:
-        return await queue_scheduled(tick, self._state, self._artifacts, self._home, self._mirrors)
+        return await queue_scheduled(tick, self._at)

@@ -117,17 +117,14 @@ class Worker:
         self.id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
         self._state = state
         self._queue = state.queue
-        self._artifacts = artifacts
-        self._home = home
         self._options = options
         self._say = say
-        self._mirrors = Mirrors(home, options.fleet.mirrors)
         self._at = Workplace(
             worker=self.id,
             state=state,
             artifacts=artifacts,
             home=home,
-            mirrors=self._mirrors,
+            mirrors=Mirrors(home, options.fleet.mirrors),
             flags=options.flags,
         )
         self._helper = TakenUnits(self._at, options.labels, say)
@@ -170,7 +167,7 @@ class Worker:
         def drive(run: str) -> str:
             return asyncio.run_coroutine_threadsafe(self._drive(run), loop).result()
 
-        schedules = Timekeeper(self._state, self._artifacts, self._home, self._mirrors, self._say)
+        schedules = Timekeeper(self._at, self._say)
 
         def tick(due: Tick) -> str:
             return asyncio.run_coroutine_threadsafe(schedules.queue_run(due), loop).result()

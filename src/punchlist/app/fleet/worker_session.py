@@ -10,7 +10,8 @@ from punchlist.adapters.fleet.mirrors import Mirrors
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.postgres.state import PostgresState
 from punchlist.adapters.store.lease import FileLease
-from punchlist.app.session import Session
+from punchlist.app.fleet.floor import lay_floor
+from punchlist.app.session import Session, StartLimits
 from punchlist.errors import AlreadyRunning, UsageError
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.run_row import RepositoryKey
@@ -45,6 +46,10 @@ class WorkerSession(Session):
     @property
     def key(self) -> RepositoryKey:
         return self._key
+
+    async def limit_start(self, started: Started) -> StartLimits:
+        """Return how this worker drives a run of another user: its own settings are a floor."""
+        return await lay_floor(self, started)
 
     def close(self) -> None:
         """Leave the state open: all runs of the worker share it."""

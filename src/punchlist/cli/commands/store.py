@@ -1,6 +1,8 @@
 """punchlist store: where the ledger is; make, upgrade and copy it."""
 
+from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
 import click
 
@@ -33,16 +35,38 @@ def show(json_: bool = False) -> None:
     print_result({"store": name, "runs": runs}, [f"{name}: {pluralize(runs, 'run')}"], json=json_)
 
 
+def _role_option(duty: str, what: str) -> Callable[[Any], Any]:
+    return click.option(
+        f"--{duty}-role",
+        metavar="NAME",
+        default="",
+        help=f"The database role of those who {what}. Default: punchlist_{duty}.",
+    )
+
+
 @command.command()
+@_role_option("queue", "queue runs")
+@_role_option("drive", "drive them: workers")
+@_role_option("serve", "serve: `punchlist serve`")
 @options.json_option
-def upgrade(json_: bool) -> None:
-    """Make the tables in PostgreSQL, or bring them to this version. It can be repeated."""
+def upgrade(queue_role: str, drive_role: str, serve_role: str, json_: bool) -> None:
+    """Make the tables in PostgreSQL, or bring them to this version. It can be repeated.
+
+    Three roles get the rights that they need, and no others: grant them to the users of your
+    database. Names that you choose are remembered.
+    """
     url = load_settings(None, {}).settings.store
-    before, after = upgrade_store(url)
+    done = upgrade_store(url, queue=queue_role, drive=drive_role, serve=serve_role)
     name = name_store(url, home_folder())
-    done = "is up to date" if before == after else f"was brought from version {before} to {after}"
-    document = {"store": name, "before": before, "after": after}
-    print_result(document, [f"{name} {done}"], json=json_)
+    lines = [f"{name} was brought from version {done.before} to {done.after}"]
+    if done.before == done.after:
+        lines = [f"{name} is up to date"]
+    lines += [f"role to {duty}: {role}" for duty, role in done.roles.items()]
+    if done.todo:
+        lines.append("this role may not do the rest: let an administrator execute")
+        lines += [f"  {each}" for each in done.todo]
+        lines.append("then repeat: punchlist store upgrade")
+    print_result({"store": name, **done._asdict()}, lines, json=json_)
 
 
 @command.command()

@@ -556,6 +556,8 @@ class Interrupted(Event, frozen=True, kw_only=True):
 
 class Resumed(Event, frozen=True, kw_only=True):
     version: str
+    overrides: tuple[str, ...] = ()
+    """What the run's user asked for and does not get on the worker that goes on with it."""
 
 
 class Ended(Event, frozen=True, kw_only=True):

@@ -133,7 +133,8 @@ def _apply_control(run: Run, entry: ev.Entry, event: ev.ControlEvent) -> Run:  #
         case ev.Interrupted():
             return replace(run, interrupted=True)
         case ev.Resumed():
-            return replace(run, interrupted=False)
+            known = dict.fromkeys((*run.overrides, *event.overrides))
+            return replace(run, interrupted=False, overrides=tuple(known))
         case ev.Ended():
             return replace(run, ended=event.outcome)
         case ev.Dismissed() | ev.Returned() | ev.Begun() | ev.Ordered() | ev.Shown():

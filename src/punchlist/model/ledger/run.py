@@ -263,6 +263,8 @@ class Run(Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     weaknesses: frozenset[str] = frozenset()
     """What the sandboxes of its children lacked, as "KIND: WHAT"."""
+    overrides: tuple[str, ...] = ()
+    """What its user asked for and did not get on a worker, whose own settings are a floor."""
     pins: dict[str, str] = {}
     """SHA-256 of the files of evidence, by name."""
 

@@ -252,7 +252,7 @@ def _describe_return(event: ev.Returned) -> _Line:
 
 
 def _describe_resumption(event: ev.Resumed) -> _Line:
-    return _Line(f"the run goes on, with punchlist {event.version}")
+    return _Line(f"the run goes on, with punchlist {event.version}", why="; ".join(event.overrides))
 
 
 _LINES: dict[type[ev.Event], tuple[str, Callable[[Any], _Line]]] = {
