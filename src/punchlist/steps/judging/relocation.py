@@ -22,13 +22,23 @@ from punchlist.steps.judging.silence import Look, steering_of_base
 _COPY = "punchlist_look_{}"
 
 
+_MIXED = (
+    frozenset(("JavaScript", "TypeScript", "Vue", "Svelte", "Astro", "CoffeeScript")),
+    frozenset(("C", "C++", "Objective-C")),
+    frozenset(("Java", "Kotlin", "Scala", "Groovy")),
+)
+"""Languages whose files make up one program."""
+
+
 class Copy(NamedTuple):
-    """A file that a patch writes, and where its texts stand to be looked at; '' for no text."""
+    """A file that a patch writes, and where its texts stand to be looked at: under the suffix of
+    the finding's file, and under its own.
+    """
 
     path: str
     target: Finding
-    before: str
-    after: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
 
 
 async def find_moved(
@@ -71,8 +81,13 @@ class _Texts:
                 if (target.source, path) in own or key in seen or not self._may_hide(path, target):
                     continue
                 seen.add(key)
-                names = [self._put_copy(path, target, text, files) for text in self._pair(path)]
-                yield Copy(path, target, *names)
+                before, after = self._pair(path)
+                yield Copy(
+                    path,
+                    target,
+                    self._put_copies(path, target, before, files),
+                    self._put_copies(path, target, after, files),
+                )
 
     def _pair(self, path: str) -> tuple[str, str]:
         return self._before.get(path, ""), self._after[path]
@@ -82,8 +97,12 @@ class _Texts:
         only if the program names it, or if it takes over the very line.
         """
         before, after = self._pair(path)
-        language = find_language(target.spot.path, self._before.get(target.spot.path, "")[:100])
-        if find_language(path, after[:100]) != language:
+        place = target.spot.path
+        languages = {
+            find_language(path, after[:100]),
+            find_language(place, self._before.get(place, "")[:100]),
+        }
+        if len(languages) > 1 and not any(languages <= mixed for mixed in _MIXED):
             return False
         if not matches_any(path, self._tests) or self._is_named(path):
             return True
@@ -106,17 +125,22 @@ class _Texts:
             if not matches_any(other, self._tests)
         )
 
-    def _put_copy(self, path: str, target: Finding, text: str, files: dict[str, str]) -> str:
-        """Return where a text stands; each stands beside the files of each folder once."""
-        place = PurePosixPath(target.spot.path)
-        key = (str(place.parent), path, text)
-        if text and key not in self._copies:
-            name, stem = PurePosixPath(path).name, _COPY.format(len(files))
-            # A package's own file is read by other rules than a module.
-            end = f"{stem}/{name}" if name == "__init__.py" else f"{stem}{place.suffix}"
-            self._copies[key] = str(place.parent / end)
-            files[self._copies[key]] = text
-        return self._copies[key] if text else ""
+    def _put_copies(
+        self, path: str, target: Finding, text: str, files: dict[str, str]
+    ) -> tuple[str, ...]:
+        """Return where a text stands; it stands beside the files of each folder once."""
+        place, own = PurePosixPath(target.spot.path), PurePosixPath(path)
+        names = []
+        for suffix in dict.fromkeys((place.suffix, own.suffix or place.suffix)):
+            key = (f"{place.parent}/{suffix}", path, text)
+            if key not in self._copies:
+                stem = _COPY.format(len(files))
+                # A package's own file is read by other rules than a module.
+                end = f"{stem}/{own.name}" if own.stem == "__init__" else f"{stem}{suffix}"
+                self._copies[key] = str(place.parent / end)
+                files[self._copies[key]] = text
+            names.append(self._copies[key])
+        return tuple(names)
 
 
 async def _look_at_copies(
@@ -139,8 +163,9 @@ async def _look_at_copies(
         for source in sorted({copy.target.source for each in copies.values() for copy in each}):
             analyzer = world.unsuppressed.get(source) or world.analyzers[source]
             about = [copy for each in copies.values() for copy in each]
-            named = {name for copy in about if copy.target.source == source for name in copy[2:]}
-            said[source] = await analyzer.analyze(tree, sorted(named - {""}))
+            ours = [copy for copy in about if copy.target.source == source]
+            named = {name for copy in ours for name in (*copy.before, *copy.after)}
+            said[source] = await analyzer.analyze(tree, sorted(named))
     return said
 
 
@@ -149,13 +174,14 @@ def _describe_moved(copies: Sequence[Copy], said: Mapping[str, Analysis]) -> str
     for copy in copies:
         target, analysis = copy.target, said[copy.target.source]
         unseen = {*analysis.unread, *analysis.left_out}
-        if analysis.failed or analysis.skipped or copy.after in unseen:
+        if analysis.failed or analysis.skipped or unseen.issuperset(copy.after):
             why = analysis.failed or analysis.skipped or "it could not read it"
             return f"writes {copy.path}, and {target.source} could not look at that: {why}"
         counts = Counter(
             each.spot.path for each in analysis.findings if _rule(each) == _rule(target)
         )
-        if counts[copy.after] > counts[copy.before]:
+        pairs = zip(copy.before, copy.after, strict=True)
+        if any(counts[new] > counts[old] and new not in unseen for old, new in pairs):
             return (
                 f"moves what {target.source} reported ({_rule(target)}) to {copy.path}"
                 " instead of fixing it"
