@@ -46,8 +46,8 @@ def account_files(
     """
     if analysis.looked is None:
         return replace(analysis, looked_at=len(files) - len(analysis.missed))
-    looked = analysis.looked.intersection(files)
-    known = looked.union(analysis.unread, analysis.missed, analysis.left_out)
+    looked = analysis.looked.intersection(files).difference(analysis.unread, analysis.left_out)
+    known = looked.union(analysis.unread, analysis.left_out)
     gone = [path for path in files if path not in known and tool.sees_file(path, tree)]
     analysis = replace(analysis, looked_at=len(looked), looked=looked)
     if by := tool.find_exclusion(tree) if gone else "":

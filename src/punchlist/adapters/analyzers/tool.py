@@ -239,7 +239,7 @@ class AnalyzerTool:
         """
         return [((), files)]
 
-    def list_hidden(self, files: Sequence[str]) -> Sequence[str]:
+    def list_hidden(self, files: Sequence[str], tree: Tree) -> Sequence[str]:
         """Return those of the files that a tool which finds its files by itself never finds, by
         its own default excludes; it is given these by name.
         """
@@ -362,7 +362,7 @@ class CommandAnalyzer:
             head = tool.build_command((*program, *more), tree, self._kit)
             parts = await self._run_portions(self._share_files(head, files, tree), ground)
             answer = account_files(tool, join_analyses(tool.name, parts), files, tree)
-            if unfound := tool.list_hidden(answer.left_out):
+            if unfound := tool.list_hidden(answer.left_out, tree):
                 answer = await self._name_files(head, unfound, answer, ground)
         return _keep_files(answer, {"", *files}) if tool.whole and not whole else answer
 

@@ -22,6 +22,7 @@ DIALECT = rdjson.RdjsonDialect(
     bytewise=False, one_fix=True, ranks={"error": Severity.MAJOR, "warning": Severity.MINOR}
 )
 
+_FAILED = "internalError/fs"
 _ABSENT = late_pattern(r"The file (?P<file>.+) does not exist in the workspace", re.DOTALL)
 _LISTED = late_pattern(r"^  - (.+)$", re.MULTILINE)
 _CHECKED = late_pattern(r"^Checked (\d+) files? in ", re.MULTILINE)
@@ -41,23 +42,20 @@ _CATEGORIES = {
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     analysis = rdjson.parse_dialect(output, sources, tool, DIALECT)
     analysis = with_unparsed(analysis, lambda rule: rule.partition("/")[0] == "parse")
-    absent = {
-        path: f"it says: {finding.title}"
-        for finding in analysis.findings
-        if (path := _find_absent(finding, sources))
-    }
-    findings = [each for each in analysis.findings if not _find_absent(each, sources)]
+    absent = [each for each in analysis.findings if each.rule == _FAILED and not each.spot.path]
+    named = {_find_absent(each, sources): f"it says: {each.title}" for each in absent}
+    findings = [each for each in analysis.findings if each not in absent]
     return replace(
         analysis,
         findings=tuple(map(_rank_finding, findings)),
-        missed=absent,
-        unread=tuple(sorted({*analysis.unread, *absent})),
+        missed={path: why for path, why in named.items() if path},
+        unread=tuple(sorted({*analysis.unread, *named})),
     )
 
 
 def _find_absent(finding: Finding, sources: Sources) -> str:
-    """Return the file that biome says it does not look at, or ''."""
-    said = _ABSENT.match(finding.title) if finding.rule == "internalError/fs" else None
+    """Return the file that biome says it could not open; '' if it does not name it."""
+    said = _ABSENT.match(finding.title)
     return sources.tracked_path(said["file"]) if said else ""
 
 

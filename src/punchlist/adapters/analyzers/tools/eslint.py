@@ -32,8 +32,6 @@ _PROGRAMS = ("js", "cjs", "yml", "yaml")  # YAML is not parsed here: it may load
 _LOADING = ("extends", "plugins", "parser", "processor")
 _RULES = "https://eslint.org/docs/latest/rules/"
 _SYNTAX = "syntax"
-_UNIGNORED = ("!**/node_modules/",)
-_UNIGNORED_OF_OLD = ("!.*", "!/node_modules/*", "!/**/node_modules/*")
 _RANKS = {1: (Severity.MINOR, "warning"), 2: (Severity.MAJOR, "error")}
 
 
@@ -158,16 +156,6 @@ class _EslintReader:
         return self._sources.make_splice(self._path, start, end, edit.text)
 
 
-def _is_flat(tree: Tree) -> bool:
-    return bool(find_files(tree, *(name for name in SETTINGS if not name.startswith("."))))
-
-
-def _is_ignored(path: str, *, flat: bool) -> bool:
-    """Return whether eslint may ignore a file by default: files with a dot only in old projects."""
-    parts = path.split("/")
-    return "node_modules" in parts or (not flat and any(part.startswith(".") for part in parts))
-
-
 class Eslint(AnalyzerTool):
     name = "eslint"
     suffixes = (*SCRIPTS, ".vue", ".svelte", ".astro")
@@ -187,12 +175,14 @@ class Eslint(AnalyzerTool):
     def group_files(
         self, files: Sequence[str], tree: Tree
     ) -> list[tuple[tuple[str, ...], list[str]]]:
-        """Switch off what eslint ignores by default for the files that this would concern."""
-        hidden = [path for path in files if _is_ignored(path, flat=_is_flat(tree))]
+        """Give eslint files with a dot in front, which it ignores by default where the project's
+        configuration is of the old style.
+        """
+        flat = bool(find_files(tree, *(name for name in SETTINGS if name[0] != ".")))
+        hidden = [path for path in files if not flat and "/." in f"/{path}"]
         others = [path for path in files if path not in frozenset(hidden)]
-        patterns = _UNIGNORED if _is_flat(tree) else _UNIGNORED_OF_OLD
-        options = tuple(f"--ignore-pattern={pattern}" for pattern in patterns)
-        return [(more, group) for more, group in ((options, hidden), ((), others)) if group]
+        groups = [(("--ignore-pattern=!.*",), hidden), ((), others)]
+        return [(options, group) for options, group in groups if group]
 
     def find_obstacle(self, tree: Tree, kit: Kit) -> str:
         known = kit.configurations.get(self.name)

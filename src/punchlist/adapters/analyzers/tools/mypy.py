@@ -245,7 +245,7 @@ class Mypy(TypeChecker):
         name = normpath(self._named)
         return [(name, "tool.mypy" if name.endswith(".toml") else "mypy")]
 
-    def list_hidden(self, files: Sequence[str]) -> list[str]:
+    def list_hidden(self, files: Sequence[str], tree: Tree) -> list[str]:
         return [path for path in files if any(map(_is_hidden, path.split("/")))]
 
     def name_files(self, head: Sequence[str]) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """ty: types of a Python project, by its GitLab code quality report."""
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +14,7 @@ from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
 
 _LOG = late_pattern(r"^\d{4}-\S+ \S+ +(?:TRACE|DEBUG|INFO) ", re.MULTILINE)
 _CHECKING = late_pattern(r"^\d{4}-\S+ \S+ +DEBUG Checking file '(.+)'$", re.MULTILINE)
@@ -75,6 +77,13 @@ class Ty(TypeChecker):
     log = _LOG
     python_option = "--python"
     parser = staticmethod(parse)
+
+    def list_hidden(self, files: Sequence[str], tree: Tree) -> Sequence[str]:
+        texts = (tree.text(name) or "" for name in self.steered_by)
+        return () if any("clude" in text for text in texts) else files
+
+    def name_files(self, head: Sequence[str]) -> Sequence[str]:
+        return (*head, "--")
 
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         analysis = super().parse_output(ran, sources)
