@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hostile_ground import Ground
 
+from punchlist.adapters.analyzers.tool import Kit
+
 BAD = "def go(text):\n    return eval(text)\n"
 WRONG = 'number: int = "a"\n'
 RULE = "id: no-eval\nlanguage: python\nrule: {pattern: eval($X)}\nmessage: no\nseverity: error\n"
@@ -240,3 +242,25 @@ def test_files_that_crash_a_tool_are_named_and_the_others_are_reviewed(repo, gro
     assert found
     assert "minus.py" in found[1]
     assert "ruff failed" not in gaps(ground)
+
+
+@pytest.mark.parametrize(
+    ("program", "tracked"),
+    [
+        ("bin/tool", True),
+        ("other/../bin/tool", True),
+        ("../outside/tool", False),
+        ("bin/../../outside/tool", False),
+        ("linked/tool", True),
+    ],
+)
+def test_a_program_is_of_the_repository_by_where_it_is_not_by_how_its_path_is_spelt(
+    tmp_path, program, tracked
+):
+    checkout, outside = tmp_path / "repo", tmp_path / "outside"
+    for folder in (checkout / "bin", checkout / "other", outside):
+        folder.mkdir(parents=True)
+    (checkout / "linked").symlink_to(outside)
+    kit = Kit(checkout=checkout, tracked=frozenset({"bin", "linked", ".."}))
+    assert kit.is_tracked(f"{checkout}/{program}") is tracked
+    assert kit.inside_checkout("../outside/rules.yml") == ""
