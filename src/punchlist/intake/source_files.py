@@ -73,6 +73,16 @@ class Sources:
         path, mark = self.resolve_path(raw)
         return "" if mark else path
 
+    def quoted_path(self, quoted: str) -> str:
+        """Return the tracked file whose name is given as a Python literal, or ""."""
+        if "\\" not in quoted:
+            return self.tracked_path(quoted[1:-1])
+        return next((path for path in self._files if repr(f"./{path}") == quoted), "")
+
+    def has_line_breaks(self) -> bool:
+        """Return whether the name of a tracked file could forge a line of a list of files."""
+        return any(len(path.splitlines()) > 1 for path in self._files)
+
     def parse_path(self, line: str) -> str:
         """Return the file that a line `name: message` is about, or ""; names may have colons."""
         parts = line.split(":")

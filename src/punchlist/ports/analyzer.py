@@ -21,6 +21,16 @@ class Analysis(Struct, frozen=True, kw_only=True):
     """Files it could not look at, "" if they are unknown: about these its silence says nothing."""
     beyond: tuple[Finding, ...] = ()
     """Findings in files that it was not asked about, of a tool that always reads the project."""
+    looked: frozenset[str] | None = None
+    """Files that its own report says it looked at; None if the report does not say: then all that
+    is known is which files it was given.
+    """
+    missed: dict[str, str] = {}
+    """By file that it was given and did not look at: why. They are `unread`, too."""
+    left_out: tuple[str, ...] = ()
+    """Files that the project's own settings keep it from."""
+    left_out_by: str = ""
+    """Where these settings are."""
 
 
 class Analyzer(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from punchlist.model.dedup.baseline import BASELINE
-from punchlist.model.finding.languages import ANALYZED_BY
+from punchlist.model.finding.languages import ANALYZED_BY, MissedFiles
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import ENDED, Status
 from punchlist.model.item.proof import TESTED, ProofClass, has_test
@@ -279,6 +279,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _unkept_gates(run)
     yield from _unmeasured_lines(run)
     yield from _left_out_findings(run)
+    yield from _excluded_files(run)
     outside = [item for item in run.items.values() if not item.in_scope and not item.left_out]
     if outside:
         where = pluralize(len({item.lead.spot.path for item in outside}), "file")
@@ -393,6 +394,7 @@ def unseen_files(run: Run) -> Iterator[Gap]:
         tools = f"{who}, an agent (--agent)" if who else "an agent (--agent)"
         remedy = f"{tools} or a tool of your own (analyzers.custom) can"
         yield Gap("reviewer", f"No reviewer looked at {files}", f"{named}; {remedy}")
+    yield from missed_files(run)
     for name in run.reviewing.unknown:
         what = f"It is not known which files {name} looks at, except for those that it reports on"
         why = "say it with `files` in its entry of analyzers.custom"
@@ -401,6 +403,23 @@ def unseen_files(run: Run) -> Iterator[Gap]:
         files = pluralize(run.reviewing.left_out, "program file")
         why = "analyzers.unreviewed in the settings says so"
         yield Gap("scope", f"{files} left out of the review", why)
+
+
+def missed_files(run: Run) -> Iterator[Gap]:
+    """Yield the files that an analyzer was given and did not look at."""
+    for each in run.reviewing.missed:
+        remedy = "analyzers.unreviewed in the settings names files that need no reviewer"
+        yield Gap("reviewer", _describe_missed(each), f"{each.why}; {remedy}")
+
+
+def _excluded_files(run: Run) -> Iterator[Gap]:
+    for each in run.reviewing.excluded:
+        yield Gap("scope", _describe_missed(each), each.why)
+
+
+def _describe_missed(each: MissedFiles) -> str:
+    named = ", ".join(each.paths[:_NAMED]) + (", ..." if each.count > _NAMED else "")
+    return f"{each.reviewer} did not look at {pluralize(each.count, 'file')}: {named}"
 
 
 class BrokenCheck(Struct, frozen=True):

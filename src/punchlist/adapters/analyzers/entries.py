@@ -161,7 +161,18 @@ def join_analyses(tool: str, parts: Sequence[Analysis]) -> Analysis:
         refused=tuple(entry for part in parts for entry in part.refused),
         failed="; ".join(dict.fromkeys(part.failed for part in parts if part.failed)),
         unread=_merge_paths(*(part.unread for part in parts)),
+        looked=_join_looked(parts),
+        missed={path: why for part in parts for path, why in part.missed.items()},
+        left_out=_merge_paths(*(part.left_out for part in parts)),
+        left_out_by=next((part.left_out_by for part in parts if part.left_out_by), ""),
     )
+
+
+def _join_looked(parts: Sequence[Analysis]) -> frozenset[str] | None:
+    """Return what the parts say together; None if one that did not fail does not say it."""
+    stated = [part.looked for part in parts if part.looked is not None]
+    silent = any(part.looked is None and not part.failed and not part.missed for part in parts)
+    return None if silent or not stated else frozenset().union(*stated)
 
 
 def _sort_key(finding: Finding) -> tuple[str, int, int, str, str]:

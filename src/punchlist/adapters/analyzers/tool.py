@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from copy import copy
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from punchlist.adapters.analyzers.configuration.imports import ROOTS
 from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurationError
 from punchlist.adapters.analyzers.entries import ReportParser, join_analyses
 from punchlist.adapters.analyzers.identity import identify_readers
+from punchlist.adapters.analyzers.looked import account_files
 from punchlist.adapters.process.programs import is_foreign
 from punchlist.adapters.process.run import Origin, ProcessResult, base_environment, run, which
 from punchlist.adapters.sandbox.git_view import show_repository
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 ARGV_LIMIT = 100_000
 WORTH_A_PROCESS = 20
+MOST_CALLS = 40
+"""Calls that are split in two, in one analysis, to find the files that make a tool crash."""
 LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
 OWN_FOLDERS = (".venv", "venv", "node_modules")
 SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
@@ -109,9 +113,11 @@ class Kit(Struct, frozen=True, kw_only=True):
 
     def inside_checkout(self, name: str) -> str:
         """Return the path in the repository of a file that settings name, '' if it is outside."""
-        if self.checkout is None or not (self.checkout / name).is_relative_to(self.checkout):
+        if self.checkout is None:
             return ""
-        return (self.checkout / name).relative_to(self.checkout).as_posix()
+        root = Path(os.path.normpath(self.checkout))
+        place = Path(os.path.normpath(root / name))
+        return place.relative_to(root).as_posix() if place.is_relative_to(root) else ""
 
     def find_bundled(self, name: str) -> tuple[str, ...]:
         """Return a tool's command beside our interpreter, else on PATH, else ()."""
@@ -125,10 +131,10 @@ class Kit(Struct, frozen=True, kw_only=True):
         """
         if self.checkout is None:
             return False
-        place = Path(program)
-        places = ((place, self.checkout), (place.resolve(), self.checkout.resolve()))
-        inner = [path.relative_to(root) for path, root in places if path.is_relative_to(root)]
-        folders = {path.parts[0] for path in inner}
+        place, root = Path(os.path.normpath(program)), Path(os.path.normpath(self.checkout))
+        places = ((place, root), (Path(program).resolve(), self.checkout.resolve()))
+        inner = [path.relative_to(top) for path, top in places if path.is_relative_to(top)]
+        folders = {name for path in inner for name in path.parts[:1]}
         carried = tree is not None and any(os.path.lexists(tree.root / name) for name in folders)
         return carried or not folders.isdisjoint(self.tracked)
 
@@ -191,6 +197,8 @@ class AnalyzerTool:
     """Arguments that it is always given."""
     parser: ReportParser
     """Parses what it prints, as a `staticmethod`."""
+    log: re.Pattern[str] | None = None
+    """How lines of stderr begin in which it says what it does; these are no error message."""
     loads_apart = False
     """Whether it can load Python plug-ins from a folder of their own, rather than from the tree."""
     configuration = ConfigurationKeys()
@@ -216,6 +224,32 @@ class AnalyzerTool:
     def sees_file(self, path: str, tree: Tree) -> bool:
         """Return whether it looks at a file of this language; by default if it wants the file."""
         return self.wants_file(path, tree)
+
+    def find_exclusion(self, tree: Tree) -> str:
+        """Return where the project's own settings keep the tool from files that it is given, or
+        ''; asked where its report lacks some.
+        """
+        return ""
+
+    def group_files(
+        self, files: Sequence[str], tree: Tree
+    ) -> Sequence[tuple[tuple[str, ...], Sequence[str]]]:
+        """Return the files with the arguments for each group of them: those without which the
+        tool's own default excludes would apply to files that it is given.
+        """
+        return [((), files)]
+
+    def list_hidden(self, files: Sequence[str], tree: Tree) -> Sequence[str]:
+        """Return those of the files that a tool which finds its files by itself never finds, by
+        its own default excludes; it is given these by name.
+        """
+        return ()
+
+    def name_files(self, head: Sequence[str]) -> Sequence[str]:
+        """Return the command line of a tool that finds its files by itself, up to files that it is
+        given by name.
+        """
+        return head
 
     def identify_program(self, program: Sequence[str]) -> str:
         """Return what changes whenever the program does; '' if that is not known. Only for a tool
@@ -324,11 +358,30 @@ class CommandAnalyzer:
                 more = tool.write_configuration(tree, folder, code=code)
             except UnusableConfigurationError as error:
                 return Analysis(failed=f"{tool.name} did not look: {error}")
+            ground = _Ground(tree, sources, folder)
             head = tool.build_command((*program, *more), tree, self._kit)
-            commands = [tool.add_files(head, portion) for portion in self._share_files(files)]
-            parts = await self._run_commands(commands, tree, sources, folder)
-        answer = replace(join_analyses(tool.name, parts), looked_at=len(files))
+            parts = await self._run_portions(self._share_files(head, files, tree), ground)
+            answer = account_files(tool, join_analyses(tool.name, parts), files, tree)
+            if unfound := tool.list_hidden(answer.left_out, tree):
+                answer = await self._name_files(head, unfound, answer, ground)
         return _keep_files(answer, {"", *files}) if tool.whole and not whole else answer
+
+    async def _name_files(
+        self, head: Sequence[str], files: Sequence[str], first: Analysis, ground: "_Ground"
+    ) -> Analysis:
+        """Return the analysis together with that of files which the tool did not find by itself,
+        and is given by name.
+        """
+        tool = self._tool
+        portions = [Portion(tool.name_files(head), part) for part in chunk_files(files)]
+        parts = await self._run_portions(portions, ground)
+        second = _keep_files(join_analyses(tool.name, parts), set(files))
+        if second.failed:
+            second = Analysis(missed=dict.fromkeys(files, second.failed), looked=frozenset())
+        second = account_files(tool, second, files, ground.tree)
+        left = tuple(path for path in first.left_out if path not in files)
+        both = join_analyses(tool.name, [replace(first, left_out=left), second])
+        return replace(both, looked_at=first.looked_at + second.looked_at, beyond=first.beyond)
 
     @property
     def confined(self) -> bool:
@@ -348,28 +401,49 @@ class CommandAnalyzer:
                 (folder / CODE / path).write_bytes(content)
         return True
 
-    def _share_files(self, files: Sequence[str]) -> list[list[str]]:
+    def _share_files(
+        self, head: Sequence[str], files: Sequence[str], tree: Tree
+    ) -> list["Portion"]:
+        """Return the calls that together are about all files."""
         if self._tool.whole:
-            return [[]]
+            return [Portion(head, ())]
+        groups = self._tool.group_files(files, tree)
+        return [
+            Portion(_add_options(head, options), portion)
+            for options, group in groups
+            for share in self._split_evenly(group)
+            for portion in chunk_files(share)
+        ]
+
+    def _split_evenly(self, files: Sequence[str]) -> list[Sequence[str]]:
         most = min(self._kit.width, len(files) // WORTH_A_PROCESS) if self._tool.slow else 1
         count = max(most, 1)
         # Every n-th file goes to the n-th process: neighbours are alike in size.
-        shares = (files[share::count] for share in range(count))
-        return [portion for share in shares for portion in chunk_files(share)]
+        return [files[share::count] for share in range(count)]
 
-    async def _run_commands(
-        self, lines: Sequence[Sequence[str]], tree: Tree, sources: Sources, folder: Path
+    async def _run_portions(
+        self, portions: Sequence["Portion"], ground: "_Ground"
     ) -> list[Analysis]:
-        """Run the commands, at most `width` at a time, and return their analyses."""
+        """Run the tool over portions of files, at most `width` at a time."""
         free = asyncio.Semaphore(self._kit.width)
+        spare = iter(range(MOST_CALLS))
 
-        async def run_one(line: Sequence[str]) -> Analysis:
+        async def run_one(portion: Portion) -> Analysis:
             async with free:
-                return await self._run_command(line, tree, sources, folder)
+                command = self._tool.add_files(portion.head, portion.files)
+                answer = await self._run_command(command, *ground)
+            if not isinstance(answer, _Crash):
+                return answer
+            if len(portion.files) == 1:
+                return answer.blame(ground.sources.tracked_path(portion.files[0]))
+            if not portion.files or next(spare, None) is None:
+                return answer.analysis
+            halves = [await run_one(half) for half in portion.halves]
+            return join_analyses(self._tool.name, halves)
 
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(run_one(line)) for line in lines]
+                tasks = [group.create_task(run_one(portion)) for portion in portions]
         except ExceptionGroup as errors:  # the engine treats an error by its class
             raise errors.exceptions[0] from errors
         return [task.result() for task in tasks]
@@ -392,7 +466,7 @@ class CommandAnalyzer:
 
     async def _run_command(
         self, command: Sequence[str], tree: Tree, sources: Sources, folder: Path
-    ) -> Analysis:
+    ) -> "Analysis | _Crash":
         """Run one command; a failed one keeps the findings of its report."""
         tool, kit = self._tool, self._kit
         inputs = [path for path in (*tool.inputs, folder) if path.exists()]
@@ -414,8 +488,42 @@ class CommandAnalyzer:
         analysis = tool.parse_output(ran, sources)
         if not ran.trouble and ran.exit_code in tool.exits:
             return analysis
-        failed = f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{_output_tail(ran)}"
-        return replace(analysis, failed=failed)
+        tail = _output_tail(ran, tool.log)
+        failed = f"{tool.name}: {ran.trouble or f'exit code {ran.exit_code}'}{tail}"
+        answer = replace(analysis, failed=failed)
+        return _Crash(tool.name, answer) if ran.signalled else answer
+
+
+class Portion(NamedTuple):
+    """One call: the command line up to the files, and the files as arguments."""
+
+    head: Sequence[str]
+    files: Sequence[str]
+
+    @property
+    def halves(self) -> tuple["Portion", "Portion"]:
+        middle = len(self.files) // 2
+        return Portion(self.head, self.files[:middle]), Portion(self.head, self.files[middle:])
+
+
+class _Ground(NamedTuple):
+    """What the calls of one analysis share; `folder` has the tool's own configuration."""
+
+    tree: Tree
+    sources: Sources
+    folder: Path
+
+
+class _Crash(NamedTuple):
+    """A call that a signal ended, such as a stack overflow: one file may have brought it about."""
+
+    tool: str
+    analysis: Analysis
+
+    def blame(self, path: str) -> Analysis:
+        """Return the analysis of a call about this one file."""
+        why = f"it makes {self.tool} crash ({_last_line(self.analysis.failed)})"
+        return Analysis(missed={path: why}, unread=(path,), looked=frozenset())
 
 
 async def run_probe(
@@ -487,6 +595,18 @@ def _keep_files(analysis: Analysis, files: set[str]) -> Analysis:
     return replace(analysis, findings=kept, beyond=beyond)
 
 
-def _output_tail(ran: ProcessResult) -> str:
-    output = (ran.stderr.strip() or ran.stdout.strip()).decode("utf-8", "replace")
+def _add_options(head: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
+    """Return the command with more options, before the end of its options."""
+    return (*head[:-1], *options, head[-1]) if options else tuple(head)
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2].removeprefix("fatal runtime error: ")
+
+
+def _output_tail(ran: ProcessResult, log: re.Pattern[str] | None) -> str:
+    """Return the end of what it printed as an error, without its log."""
+    errors = ran.stderr.decode("utf-8", "replace").splitlines()
+    said = "\n".join(line for line in errors if not (log and log.match(line))).strip()
+    output = said or ran.stdout.decode("utf-8", "replace").strip()
     return f": {output[-600:]}" if output else ""

@@ -108,12 +108,10 @@ def _render_counts(counts: Sequence[RuleCount]) -> "Iterator[RenderableType]":
 def _render_notes(run: Run) -> "Iterator[RenderableType]":
     """Yield what the reviewers read, by language, what none of them read, and other notes."""
     if run.reviewing.seen:
-        reviews = run.reviewing.reviews.values()
-        names = sorted(each.reviewer for each in reviews if not each.failed and not each.skipped)
         files = ", ".join(
             pluralize(count, f"{name} file") for name, count in run.reviewing.seen.items()
         )
-        yield _note("reviewed", f"{files} (by {', '.join(names)})")
+        yield _note("reviewed", f"{files} ({_name_reviewers(run)})")
     unread = [*find_unreviewed(run)]
     for gap in unread:
         yield _note("not reviewed", f"{gap.what}: {gap.why}" if gap.why else gap.what, "yellow")
@@ -122,6 +120,21 @@ def _render_notes(run: Run) -> "Iterator[RenderableType]":
     for gap in find_gaps(run):
         if gap not in unread:
             yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
+
+
+def _name_reviewers(run: Run) -> str:
+    """Return who looked, and apart from these the analyzers that do not say what they read."""
+    done = [
+        each
+        for each in run.reviewing.reviews.values()
+        if not each.failed and not each.skipped
+        if each.looked_at or each.reviewer not in run.started.reviewers
+    ]
+    looked = sorted(each.reviewer for each in done if not each.given)
+    given = sorted(each.reviewer for each in done if each.given)
+    by = [f"by {', '.join(looked)}"] if looked else []
+    by += [f"given to {', '.join(given)}, which does not say what it read"] if given else []
+    return "; ".join(by)
 
 
 def _note(word: str, text: str, style: str = "dim") -> "RenderableType":

@@ -130,6 +130,15 @@ class UnseenFiles(Struct, frozen=True, omit_defaults=True):
     paths: tuple[str, ...] = ()
 
 
+class MissedFiles(Struct, frozen=True, omit_defaults=True):
+    """Files that one analyzer did not look at, for one reason; `paths` has the first of them."""
+
+    reviewer: str
+    why: str
+    count: int
+    paths: tuple[str, ...] = ()
+
+
 def find_language(path: str, text: str = "") -> str:
     """Return the programming language of a file, or "" if it is none; `text`: how it begins."""
     pure = PurePosixPath(path)

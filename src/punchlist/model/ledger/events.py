@@ -7,7 +7,7 @@ from punchlist.model.checks.check import Check, CheckVerdict
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.known_finding import KnownFinding
-from punchlist.model.finding.languages import UnseenFiles
+from punchlist.model.finding.languages import MissedFiles, UnseenFiles
 from punchlist.model.finding.selection import FolderSelection
 from punchlist.model.item.batch import Batch, CommitGrouping
 from punchlist.model.item.claim import ItemClaim
@@ -152,6 +152,14 @@ class Reviewed(Event, frozen=True, kw_only=True):
     """Ids of findings outside the changed lines that an analyzer does not report of the base."""
     old: tuple[str, ...] = ()
     """Ids of findings that an analyzer reports of the base, too, if only new ones are asked for."""
+    missed: dict[str, str] = {}
+    """By file that an analyzer was given and, as it says itself, did not look at: why."""
+    left_out: tuple[str, ...] = ()
+    """Files that the project's own settings keep an analyzer from."""
+    left_out_by: str = ""
+    """Where these settings are."""
+    given: bool = False
+    """Whether the analyzer does not say which files it looked at: it was given them."""
 
 
 class Clarified(Event, frozen=True, kw_only=True):
@@ -398,6 +406,10 @@ class Surveyed(Event, frozen=True, kw_only=True):
     """Analyzers of which it is not known what else they looked at, if files are unseen."""
     seen: dict[str, int] = {}
     """By language: how many files a reviewer looked at."""
+    missed: tuple[MissedFiles, ...] = ()
+    """Files that an analyzer was given and did not look at: the review is not complete."""
+    excluded: tuple[MissedFiles, ...] = ()
+    """Files that the project's own settings keep an analyzer from."""
 
 
 class Reported(Event, frozen=True, kw_only=True):

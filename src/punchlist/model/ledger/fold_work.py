@@ -63,6 +63,7 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
         case ev.Surveyed():
             seen = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
             seen = replace(seen, unknown=event.unknown, seen=event.seen)
+            seen = replace(seen, missed=event.missed, excluded=event.excluded)
             return replace(run, reviewing=seen)
         case ev.Reported():
             artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
@@ -105,6 +106,10 @@ def _reviewed(run: Run, event: ev.Reviewed) -> Run:
         event.skipped,
         event.unread,
         event.agent,
+        event.missed,
+        frozenset(event.left_out),
+        event.left_out_by,
+        event.given,
     )
     now = run.reviewing
     reviewing = replace(

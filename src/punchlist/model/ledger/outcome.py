@@ -23,7 +23,7 @@ def run_outcome(run: Run) -> RunOutcome:
     absent = any(item.awaits_agent for item in ours)
     if undone or absent or not _has_full_review(run) or _has_unjudged_fixes(run):
         return RunOutcome.INCOMPLETE
-    unseen = run.reviewing.unseen
+    unseen = run.reviewing.unseen or run.reviewing.missed
     ends = {item.status for item in ours}
     if run.reviewing.refused or not ends <= {Status.FIXED, Status.DISMISSED}:
         return RunOutcome.LEFTOVERS

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from punchlist.model.finding.finding import Finding, RefusedEntry
 from punchlist.model.finding.known_finding import KnownFinding
-from punchlist.model.finding.languages import UnseenFiles
+from punchlist.model.finding.languages import MissedFiles, UnseenFiles
 from punchlist.model.finding.selection import find_selection
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.batch import Batch
@@ -41,10 +41,18 @@ class LatestReview(Struct, frozen=True):
     """Files it could not look at; "" if they are unknown."""
     agent: str = ""
     """The agent that played the reviewer, if it is a role."""
+    missed: dict[str, str] = {}
+    """By file that an analyzer was given and did not look at: why."""
+    left_out: frozenset[str] = frozenset()
+    """Files that the project's own settings keep it from."""
+    left_out_by: str = ""
+    given: bool = False
+    """Whether it does not say which files it looked at."""
 
     def has_seen(self, path: str) -> bool:
         """Whether it looked at the file, so that no finding means something."""
-        return not (self.failed or self.skipped or path in self.unread or "" in self.unread)
+        blind = self.failed or self.skipped or "" in self.unread
+        return not (blind or path in self.unread or path in self.left_out)
 
 
 class Round(Struct, frozen=True):
@@ -132,6 +140,10 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Program files under review that no reviewer looked at."""
     seen: dict[str, int] = {}
     """By language: how many program files under review a reviewer looked at."""
+    missed: tuple[MissedFiles, ...] = ()
+    """Program files under review that an analyzer was given and did not look at."""
+    excluded: tuple[MissedFiles, ...] = ()
+    """Program files under review that the project's own settings keep an analyzer from."""
     unknown: tuple[str, ...] = ()
     """Analyzers that may have looked at some of these: it is not known."""
     left_out: int = 0

@@ -77,10 +77,13 @@ def _describe_review(event: ev.Reviewed) -> _Line:
 
 
 def _describe_survey(event: ev.Surveyed) -> _Line:
-    if not event.unseen:
-        return _Line("a reviewer looked at every program file under review")
-    files = ", ".join(f"{each.count} {each.language}" for each in event.unseen)
-    return _Line(f"no reviewer looked at these files: {files}", Tone.BAD)
+    if event.unseen:
+        files = ", ".join(f"{each.count} {each.language}" for each in event.unseen)
+        return _Line(f"no reviewer looked at these files: {files}", Tone.BAD)
+    for each in event.missed:
+        files = pluralize(each.count, "file")
+        return _Line(f"{each.reviewer} did not look at {files} that it was given", Tone.BAD)
+    return _Line("a reviewer looked at every program file under review")
 
 
 def _describe_copy(event: ev.Kept) -> _Line:

@@ -23,6 +23,7 @@ from punchlist.steps.judging.causes import Name, find_causes
 from punchlist.steps.judging.cures import apply_fixes, find_cured
 from punchlist.steps.judging.gates.culprits import judge_by_gates
 from punchlist.steps.judging.refutations import recall_refutations
+from punchlist.steps.judging.relocation import find_moved
 from punchlist.steps.judging.silence import Look, look_without_suppressions
 from punchlist.steps.support.project_context import select_files
 
@@ -112,6 +113,8 @@ class _Looks:
             look = Look(left, self.before, findings, sources)
             silence = await look_without_suppressions(look, run, world)
             guilty, self.unproven = silence.hiding, silence.unproven
+            targets = {batch.number: _find_targets(batch, run) for batch in left}
+            guilty = guilty or await find_moved(look, targets, run, world)
         return guilty or await self._ask_gates(left)
 
     async def _ask_gates(self, left: Sequence[Batch]) -> dict[int, str] | None:
@@ -243,6 +246,9 @@ async def _run_analyzers(
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
     async with world.trees.open_tree(run.landing.tip, patches, pristine=steering) as tree:
         view = select_files(world.change, run, tree)
+        if view is not None:  # what the patches write, too: they may go beyond the change
+            written = {path for patch in patches for path in patch.paths}
+            view = [path for path in tree.files() if path in written.union(view)]
         if paths is not None:
             view = [path for path in tree.files() if path in paths]
         for source in sorted(wanted):
@@ -256,6 +262,9 @@ async def _run_analyzers(
                 failed=said.failed,
                 skipped=said.skipped,
                 unread=said.unread,
+                missed=said.missed,
+                left_out=frozenset(said.left_out),
+                left_out_by=said.left_out_by,
             )
     return findings, looks
 
@@ -291,7 +300,8 @@ def _unseen_reason(batch: Batch, run: Run, looks: Mapping[str, LatestReview]) ->
         look, path = looks[finding.source], finding.spot.path
         if not look.has_seen(path):
             named = path if path in look.unread else "all files, and does not say which"
-            why = look.failed or look.skipped or f"it could not read {named}"
+            why = f"{path} is left out by {look.left_out_by}" if path in look.left_out else ""
+            why = look.failed or look.skipped or why or f"it could not read {named}"
             return f"{look.reviewer} could not look again: {why}"
     return ""
 

@@ -46,6 +46,10 @@ async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
         failed=analysis.failed,
         skipped=analysis.skipped,
         unread=analysis.unread,
+        missed=analysis.missed,
+        left_out=analysis.left_out,
+        left_out_by=analysis.left_out_by,
+        given=analysis.looked is None and analysis.looked_at > 0,
         usage=Usage(seconds=world.clock() - began),
     )
 

@@ -1,10 +1,10 @@
 """Which program files under review no reviewer looked at."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from punchlist.model.checks.protected import matches_any
-from punchlist.model.finding.languages import UnseenFiles, find_language
+from punchlist.model.finding.languages import MissedFiles, UnseenFiles, find_language
 from punchlist.model.finding.path_patterns import is_excluded
 from punchlist.model.finding.selection import find_selection
 from punchlist.model.ledger.events import Surveyed
@@ -22,6 +22,12 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
     left_out = {path for path in languages if _is_left_out(path, run, world)}
     wanted = {path: name for path, name in languages.items() if path not in left_out}
     read = Counter(wanted.values())
+    reviews = [each for each in run.reviewing.reviews.values() if not each.failed]
+    missed = [(each.reviewer, each.missed) for each in reviews]
+    excluded = [
+        (each.reviewer, dict.fromkeys(each.left_out, f"left out by {each.left_out_by}"))
+        for each in reviews
+    ]
     unknown = []
     for review in run.reviewing.reviews.values():
         if wanted and not review.failed and not review.skipped:
@@ -40,10 +46,25 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
     read.subtract(wanted.values())
     return Surveyed(
         unseen=unseen,
+        missed=tuple(_group_missed(missed, languages.keys() - left_out)),
+        excluded=tuple(_group_missed(excluded, languages.keys() - left_out)),
         left_out=len(left_out),
         unknown=tuple(unknown) if unseen else (),
         seen={name: count for name, count in sorted(read.items()) if count},
     )
+
+
+def _group_missed(
+    reviews: Iterable[tuple[str, Mapping[str, str]]], wanted: Collection[str]
+) -> Iterator[MissedFiles]:
+    """Yield, by reviewer and reason, those of the wanted files that it did not look at."""
+    for reviewer, missed in reviews:
+        by_reason: dict[str, list[str]] = defaultdict(list)
+        for path, why in sorted(missed.items()):
+            if path in wanted:
+                by_reason[why].append(path)
+        for why, paths in by_reason.items():
+            yield MissedFiles(reviewer, why, len(paths), tuple(paths[:_NAMED]))
 
 
 def _is_left_out(path: str, run: Run, world: World) -> bool:

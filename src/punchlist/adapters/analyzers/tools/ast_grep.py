@@ -6,6 +6,7 @@ from functools import cached_property
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.entries import (
     collect_entries,
@@ -15,6 +16,7 @@ from punchlist.adapters.analyzers.entries import (
     with_unread,
 )
 from punchlist.adapters.analyzers.formats.byte_spans import ByteSpan, locate_span, make_splice
+from punchlist.adapters.analyzers.looked import believe_names, split_records
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
@@ -26,6 +28,13 @@ from punchlist.model.finding.severity import Severity
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
+_RECORD = late_pattern(r"^sg: (?:entity|summary)\|", re.MULTILINE)
+_FILE = late_pattern(
+    r"sg: entity\|file\|(?P<file>.+): (?:.*\bappliedRuleCount=[1-9]\d*|skipped=emptyFile)\s*$",
+    re.DOTALL,
+)
+_COUNT = late_pattern(r"sg: summary\|file: .*\bscannedFileCount=(?P<count>\d+)")
+_PLACES = late_pattern(r"^\s*(?:files|ignores):", re.MULTILINE)
 _UNREAD = late_pattern(r"^ERROR: (?P<line>(?P<file>.+))$", re.MULTILINE)
 
 
@@ -62,7 +71,9 @@ class AstGrep(AnalyzerTool):
     steered_by = ("sgconfig.yml",)
     suppressed_by = (r"(?:#|//|/\*)\s*ast-grep-ignore",)
     # An sgconfig.yml of the tree could load libraries; /dev/null stands in its place.
-    options = ("scan", "--json=compact", "--config=/dev/null")
+    # --inspect: it says of each file how many rules it applied to it, or why it skipped it.
+    options = ("scan", "--json=compact", "--config=/dev/null", "--inspect=entity")
+    log = _RECORD
 
     def __init__(
         self, rules: str, args: Sequence[str] = (), *, files: Mapping[str, str] | None = None
@@ -91,9 +102,26 @@ class AstGrep(AnalyzerTool):
         texts = (tree.text(name) or text for name, text in self._files.items())
         return (f"--inline-rules={join_rules((self._own, *texts))}",)
 
+    def find_exclusion(self, tree: Tree) -> str:
+        leaves_out = self._languages is None or _PLACES.search(self._rules)
+        return "its rules" if leaves_out else ""
+
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         unread = list_unread(self.name, ran.stderr, _UNREAD, sources)
-        return with_unread(parse(ran.stdout, sources), unread)
+        analysis = with_unread(parse(ran.stdout, sources), unread)
+        return replace(analysis, looked=_list_looked(ran.stderr, sources))
+
+
+def _list_looked(log: bytes, sources: Sources) -> frozenset[str] | None:
+    """Return the files that a rule was applied to, or that are empty."""
+    names: list[str] = []
+    count = None
+    for record in split_records(log, _RECORD):
+        if found := _FILE.match(record):
+            names.append(found["file"])
+        elif found := _COUNT.match(record):
+            count = int(found["count"])
+    return believe_names(names, sources, count)
 
 
 @report_parser("ast-grep")

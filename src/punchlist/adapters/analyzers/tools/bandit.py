@@ -1,5 +1,6 @@
 """Bandit: security of Python code."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from punchlist.adapters.analyzers.tools.python_project import has_tool_table
 from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import RefusedEntry
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.severity import Severity
 from punchlist.model.patch.text_positions import UTF8
 from punchlist.ports.analyzer import Analysis
@@ -32,6 +34,9 @@ START = Path(__file__).with_name("bandit_start.py")
 DEFAULT_SKIP = "B101"
 """Where a project has no bandit settings: every assert of every test is no news."""
 
+_INI = ".bandit"
+_ALL_PATHS = "--exclude="
+_EXCLUDES = late_pattern(r"^\s*[\"']?exclude(?:_dirs)?[\"']?\s*[:=]", re.MULTILINE)
 _YAML = ("bandit.yaml", "bandit.yml", ".bandit.yaml", ".bandit.yml")
 _RANKS = {
     ("HIGH", "HIGH"): Severity.CRITICAL,
@@ -68,8 +73,11 @@ class BanditError(Struct, frozen=True):
 
 
 class BanditReport(Struct, frozen=True):
+    """`metrics` has an entry for each file that it read."""
+
     results: list[msgspec.Raw]
     errors: list[msgspec.Raw] = []
+    metrics: dict[str, msgspec.Raw] | None = None
 
 
 @report_parser("bandit")
@@ -77,6 +85,9 @@ def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """Parse bandit's JSON report; a file that it could not read is a refusal."""
     report = decode_json(output, BanditReport)
     analysis = collect_entries(tool, report.results, BanditResult, _make_note, sources)
+    if report.metrics is not None:
+        looked = frozenset(filter(None, map(sources.tracked_path, report.metrics)))
+        analysis = replace(analysis, looked=looked)
     return with_unread(analysis, (_refuse_file(tool, bytes(raw), sources) for raw in report.errors))
 
 
@@ -117,11 +128,11 @@ def _refuse_file(tool: str, raw: bytes, sources: Sources) -> tuple[RefusedEntry,
 class Bandit(AnalyzerTool):
     name = "bandit"
     suffixes = (".py",)
-    steered_by = (*_YAML, ".bandit", "pyproject.toml")
+    steered_by = (*_YAML, _INI, "pyproject.toml")
     suppressed_by = (r"#\s*nosec",)
     unsuppressed = ("--ignore-nosec",)
     configuration = ConfigurationKeys(
-        files={".bandit": "bandit"},
+        files={_INI: "bandit"},
         named=("baseline", "configfile"),
         reads=("targets",),
         forbidden=("output", "format"),
@@ -138,10 +149,27 @@ class Bandit(AnalyzerTool):
         return identify_package(self.name)
 
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
-        if has_tool_table(tree, "pyproject.toml", "bandit"):
-            return ("--configfile=pyproject.toml",)
-        for name in _YAML:
-            if tree.text(name) is not None:
-                return (f"--configfile={name}",)
-        configured = "[bandit]" in (tree.text(".bandit") or "")
-        return ("--ini=.bandit",) if configured else (f"--skip={DEFAULT_SKIP}",)
+        """Return the options for the project's settings; bandit's own list of what to leave out,
+        which are parts of paths, is switched off unless an ini file has another.
+        """
+        name = _find_settings(tree)
+        if not name:
+            return (f"--skip={DEFAULT_SKIP}", _ALL_PATHS)
+        if name != _INI:
+            return (f"--configfile={name}", _ALL_PATHS)
+        own = _EXCLUDES.search(tree.text(name) or "")
+        return (f"--ini={name}",) if own else (f"--ini={name}", _ALL_PATHS)
+
+    def find_exclusion(self, tree: Tree) -> str:
+        name = _find_settings(tree)
+        return name if name and _EXCLUDES.search(tree.text(name) or "") else ""
+
+
+def _find_settings(tree: Tree) -> str:
+    """Return the file with the project's settings for bandit, or ''."""
+    if has_tool_table(tree, "pyproject.toml", "bandit"):
+        return "pyproject.toml"
+    for name in _YAML:
+        if tree.text(name) is not None:
+            return name
+    return _INI if "[bandit]" in (tree.text(_INI) or "") else ""

@@ -161,6 +161,9 @@ class Custom(AnalyzerTool):
         program = kit.find_program(command[0])
         return (*program, *command[1:]) if program else ()
 
+    def find_exclusion(self, tree: Tree) -> str:
+        return "its own command or settings"
+
     def wants_file(self, path: str, tree: Tree) -> bool:
         patterns = self._settings.files
         return not patterns or any(fnmatchcase(path, pattern) for pattern in patterns)

@@ -1,7 +1,10 @@
 """ESLint: JavaScript and TypeScript, with the project's own rules and plugins."""
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
 from punchlist.adapters.analyzers.configuration.node_packages import find_reviewed_packages
@@ -63,7 +66,8 @@ class FileReport(Struct, frozen=True, rename="camel"):
 @report_parser("eslint")
 def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     files = decode_json(output, list[msgspec.Raw])
-    return join_analyses(tool, [_parse_file(bytes(raw), sources, tool) for raw in files])
+    analysis = join_analyses(tool, [_parse_file(bytes(raw), sources, tool) for raw in files])
+    return analysis if files else replace(analysis, looked=frozenset())
 
 
 def _parse_file(raw: bytes, sources: Sources, tool: str) -> Analysis:
@@ -73,7 +77,22 @@ def _parse_file(raw: bytes, sources: Sources, tool: str) -> Analysis:
         return Analysis(refused=(RefusedEntry(tool, shorten_raw(raw), str(error)),), unread=("",))
     reader = _EslintReader(report.file_path, sources)
     analysis = collect_findings(tool, report.messages, reader.make_note, sources)
+    path = sources.tracked_path(report.file_path)
+    if reader.ignored:
+        analysis = _leave_out(analysis, path, reader.ignored)
+    else:
+        analysis = replace(analysis, looked=frozenset({path} - {""}))
     return with_unparsed(analysis, lambda rule: rule == _SYNTAX)
+
+
+def _leave_out(analysis: Analysis, path: str, why: str) -> Analysis:
+    """Return the analysis of a file that eslint ignored: by its configuration, or by default."""
+    if not path:
+        return replace(analysis, looked=frozenset())
+    if "by default" in why:
+        reason = f"it says: {why.partition('. ')[0]}"
+        return replace(analysis, missed={path: reason}, unread=(path,), looked=frozenset())
+    return replace(analysis, left_out=(path,), left_out_by="its configuration", looked=frozenset())
 
 
 class _EslintReader:
@@ -83,11 +102,14 @@ class _EslintReader:
         self._path = path
         self._sources = sources
         self._positions = sources.reported_positions(path)
+        self.ignored = ""
+        """Why eslint did not look at the file, in its words."""
 
     def make_note(self, raw: bytes) -> RawFinding | None:
         entry = decode_json(raw, EslintMessage)
         general = entry.rule_id is None and entry.line is None
         if general and entry.message.startswith("File ignored"):
+            self.ignored = entry.message
             return None
         severity, word = _RANKS.get(entry.severity, _RANKS[2])
         fatal = entry.fatal or (entry.rule_id is None and entry.severity == max(_RANKS))
@@ -149,6 +171,18 @@ class Eslint(AnalyzerTool):
     borrows = ("node_modules",)
     options = ("--format=json", "--no-color", "--no-error-on-unmatched-pattern")
     parser = staticmethod(parse)
+
+    def group_files(
+        self, files: Sequence[str], tree: Tree
+    ) -> list[tuple[tuple[str, ...], list[str]]]:
+        """Give eslint files with a dot in front, which it ignores by default where the project's
+        configuration is of the old style.
+        """
+        flat = bool(find_files(tree, *(name for name in SETTINGS if name[0] != ".")))
+        hidden = [path for path in files if not flat and "/." in f"/{path}"]
+        others = [path for path in files if path not in frozenset(hidden)]
+        groups = [(("--ignore-pattern=!.*",), hidden), ((), others)]
+        return [(options, group) for options, group in groups if group]
 
     def find_obstacle(self, tree: Tree, kit: Kit) -> str:
         known = kit.configurations.get(self.name)

@@ -1,6 +1,7 @@
 """Mypy: types of a Python project."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
 from punchlist.adapters.analyzers.configuration.parse import (
@@ -20,8 +22,10 @@ from punchlist.adapters.analyzers.configuration.parse import (
 from punchlist.adapters.analyzers.entries import collect_entries
 from punchlist.adapters.analyzers.tool import CODE, Kit
 from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
@@ -39,6 +43,13 @@ _DANGEROUS = frozenset(
     "python_executable junit_xml quickstart_file cache_dir timing_stats line_checking_stats"
     " mypyc_annotation_file num_workers shadow_file".split()
 )
+
+
+_LOG = late_pattern(r"^LOG: ", re.MULTILINE)
+_SOURCE = late_pattern(
+    r"^LOG: +Found source: +BuildSource\(path=(?P<file>.+), module=", re.MULTILINE
+)
+_NEVER_FOUND = frozenset(("site-packages", "node_modules", "__pycache__"))
 
 
 def _split_arguments(args: Sequence[str]) -> tuple[str, list[str]]:
@@ -121,6 +132,11 @@ def _is_dangerous(key: str) -> bool:
     return name in _DANGEROUS or name.endswith("_report")
 
 
+def _is_hidden(part: str) -> bool:
+    """Return whether mypy finds no file in a folder of this name, or a file with it."""
+    return part.startswith(".") or part in _NEVER_FOUND
+
+
 def _is_file(plugin: str) -> bool:
     return plugin.partition(":")[0].endswith(".py")
 
@@ -168,10 +184,12 @@ class Mypy(TypeChecker):
         r"#\s*mypy:\s*(?:ignore|disable|allow)",
         r"@(?:typing\.|t\.)?no_type_check",
     )
+    # --verbose: it says which files it found.
     options = tuple(
         "--output=json --show-error-end --no-error-summary --no-incremental"
-        " --cache-dir=/dev/null".split()
+        " --cache-dir=/dev/null --verbose".split()
     )
+    log = _LOG
     python_option = "--python-executable"
     loads_apart = True
     configuration = ConfigurationKeys(
@@ -226,6 +244,19 @@ class Mypy(TypeChecker):
             return list(_CONFIGURED.items())
         name = normpath(self._named)
         return [(name, "tool.mypy" if name.endswith(".toml") else "mypy")]
+
+    def list_hidden(self, files: Sequence[str], tree: Tree) -> list[str]:
+        return [path for path in files if any(map(_is_hidden, path.split("/")))]
+
+    def name_files(self, head: Sequence[str]) -> Sequence[str]:
+        return (*(head[:-1] if head[-1] == "." else head), "--")
+
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
+        """Parse the report; the names of files are written as Python does, on a line each."""
+        analysis = super().parse_output(ran, sources)
+        found = _SOURCE.findall(ran.stderr.decode("utf-8", "replace"))
+        looked = frozenset(filter(None, map(sources.quoted_path, found)))
+        return replace(analysis, looked=looked if found else None)
 
     def build_command(self, program: Sequence[str], tree: Tree, kit: Kit) -> tuple[str, ...]:
         target = () if self._names_targets(tree) else (".",)

@@ -83,6 +83,7 @@ class Pyright(TypeChecker):
     )
     suppressed_by = (r"#\s*type:\s*ignore", r"#\s*pyright:\s*(?:ignore|basic|report\w+=false)")
     options = ("--outputjson",)
+    reach_known = False  # its report has the number of files, and not their names
     python_option = "--pythonpath"
     parser = staticmethod(parse)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.configuration.declared import ConfigurationKeys
 from punchlist.adapters.analyzers.entries import (
@@ -16,9 +17,11 @@ from punchlist.adapters.analyzers.entries import (
     with_unread,
 )
 from punchlist.adapters.analyzers.identity import identify_binary
-from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
+from punchlist.adapters.analyzers.looked import believe_names, split_records
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.analyzers.tools.python_linters import find_ignored, find_ignored_by_file
-from punchlist.adapters.analyzers.tools.python_project import has_tool_table, oldest_python
+from punchlist.adapters.analyzers.tools.python_project import oldest_python
+from punchlist.adapters.analyzers.tools.ruff_configuration import RuffConfigurations
 from punchlist.adapters.analyzers.tools.ruff_rules import (
     ALL_IGNORE,
     ALL_SELECT,
@@ -40,6 +43,11 @@ CELL_FIX = "a fix inside a notebook cell is left to a person"
 _OLDEST, _NEWEST = 7, 14
 _SAFETY = {"safe": Safety.SAFE, "unsafe": Safety.UNSAFE}
 _UNREAD = late_pattern(r"^warning: (?P<line>Failed to lint (?P<file>.*))$", re.MULTILINE)
+_RECORD = late_pattern(r"^\[\d{4}-\d\d-\d\d\]\[[\d:]+\]\[", re.MULTILINE)
+_CHECKING = late_pattern(r"\S+ Checking: (?P<file>.+)", re.DOTALL)
+_CHECKED = late_pattern(r"\S+ Checked (?P<count>\d+) files? ")
+_QUIET = frozenset(("-q", "--quiet", "-s", "--silent", "-v", "--verbose"))
+"""Arguments that change what ruff says besides its report."""
 _BROKEN = frozenset({SYNTAX, "E902", "E999"})
 
 
@@ -96,15 +104,17 @@ class Ruff(AnalyzerTool):
         files={"ruff.toml": "", ".ruff.toml": "", "pyproject.toml": "tool.ruff"}, named=("extend",)
     )
     exits = frozenset({0})
-    # A project's own settings may say fix = true; an analyzer never writes.
+    # A project's own settings may say fix = true; an analyzer never writes. --verbose: it says of
+    # each file that it checks it.
     options = tuple(
         "check --output-format=json --no-cache --exit-zero --force-exclude"
-        " --no-fix --no-fix-only".split()
+        " --no-fix --no-fix-only --verbose".split()
     )
+    log = _RECORD
 
     def __init__(self, rules: RuffRules | None = None, args: Sequence[str] = ()) -> None:
         self._rules = rules or RuffRules()
-        super().__init__(args)
+        super().__init__([each for each in args if each not in _QUIET])
 
     def find_program(self, kit: Kit) -> tuple[str, ...]:
         return kit.find_bundled(self.name)
@@ -113,9 +123,7 @@ class Ruff(AnalyzerTool):
         return identify_binary(program[0])
 
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
-        configured = bool(find_files(tree, "ruff.toml", ".ruff.toml")) or any(
-            has_tool_table(tree, path, "ruff") for path in find_files(tree, "pyproject.toml")
-        )
+        configured = bool(RuffConfigurations(tree).tables)
         asked = self._rules
         selected = (f"--select={','.join(asked.select)}",) if asked.select else ()
         more = (f"--extend-select={','.join(asked.also)}",) if asked.also else ()
@@ -129,9 +137,38 @@ class Ruff(AnalyzerTool):
         target = min(max(oldest, _OLDEST), _NEWEST)
         return ("--isolated", *rules, f"--target-version=py3{target}")
 
+    def group_files(
+        self, files: Sequence[str], tree: Tree
+    ) -> list[tuple[tuple[str, ...], list[str]]]:
+        """Switch ruff's own list of folders to leave out off, but not the one of a project that
+        sets `exclude`.
+        """
+        chosen = RuffConfigurations(tree)
+        own = [path for path in files if chosen.sets_exclude(path)]
+        others = [path for path in files if path not in frozenset(own)]
+        groups = [((), own), (("--config=exclude=[]",), others)]
+        return [(options, group) for options, group in groups if group]
+
+    def find_exclusion(self, tree: Tree) -> str:
+        return RuffConfigurations(tree).find_excluding()
+
     def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
         unread = list_unread(self.name, ran.stderr, _UNREAD, sources)
-        return with_unread(parse(ran.stdout, sources), unread)
+        analysis = with_unread(parse(ran.stdout, sources), unread)
+        return replace(analysis, looked=_list_looked(ran.stderr, sources))
+
+
+def _list_looked(log: bytes, sources: Sources) -> frozenset[str] | None:
+    names: list[str] = []
+    count = None
+    for record in split_records(log, _RECORD):
+        if found := _CHECKING.match(record):
+            known = sources.tracked_path(found["file"])
+            # A line that is no record, such as a warning, may follow the name.
+            names.append(found["file"] if known else found["file"].partition("\n")[0])
+        elif found := _CHECKED.match(record):
+            count = int(found["count"])
+    return believe_names(names, sources, count)
 
 
 def _choose_rules(tree: Tree, asked: RuffRules) -> tuple[str, ...]:

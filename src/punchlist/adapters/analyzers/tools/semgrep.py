@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.entries import (
     collect_entries,
@@ -22,7 +23,7 @@ from punchlist.adapters.analyzers.formats.byte_spans import (
     make_splice,
     span_characters,
 )
-from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
+from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
 from punchlist.errors import SettingsError
 from punchlist.intake.raw_finding import RawFinding, shorten_raw, split_headline
 from punchlist.intake.source_files import Sources, make_fix
@@ -35,6 +36,8 @@ from punchlist.ports.tree import Tree
 
 UNBOUND = "its fix names a part that the pattern does not bind, and was left out"
 _REMOTE = late_pattern(r"auto$|[prs]/|r2c|https?:|[a-z]+://", re.IGNORECASE)
+_IGNORED = ".semgrepignore"
+_PLACES = late_pattern(r"^\s*-?\s*[\"']?paths[\"']?\s*:", re.MULTILINE)
 _METAVARIABLE = late_pattern(r"\$[A-Z_][A-Z_0-9]*\b|\$\.\.\.")
 _RANKS = {
     "ERROR": Severity.MAJOR,
@@ -76,9 +79,14 @@ class SemgrepError(Struct, frozen=True):
     spans: list[SemgrepSpan] | None = None
 
 
+class SemgrepPaths(Struct, frozen=True):
+    scanned: list[str] | None = None
+
+
 class SemgrepReport(Struct, frozen=True):
     results: list[msgspec.Raw]
     errors: list[msgspec.Raw] = []
+    paths: SemgrepPaths = SemgrepPaths()
 
 
 @report_parser("semgrep")
@@ -86,6 +94,9 @@ def parse(output: bytes, sources: Sources, tool: str) -> Analysis:
     """Parse the results; what it could not scan becomes a refusal."""
     report = decode_json(output, SemgrepReport)
     analysis = collect_entries(tool, report.results, SemgrepResult, _make_note, sources)
+    if report.paths.scanned is not None:
+        looked = frozenset(filter(None, map(sources.tracked_path, report.paths.scanned)))
+        analysis = replace(analysis, looked=looked)
     return with_unread(analysis, (_refuse_part(tool, bytes(raw), sources) for raw in report.errors))
 
 
@@ -142,7 +153,7 @@ def _make_fix(
 class Semgrep(AnalyzerTool):
     name = "semgrep"
     suffixes = ("",)  # which languages matter is in the rules
-    steered_by = (".semgrep.yml", ".semgrep/**", ".semgrepignore")
+    steered_by = (".semgrep.yml", ".semgrep/**", _IGNORED)
     suppressed_by = (r"(?:#|//|/\*)\s*nosemgrep",)
     unsuppressed = ("--disable-nosem",)
     options = tuple(
@@ -166,6 +177,11 @@ class Semgrep(AnalyzerTool):
     @cached_property
     def _languages(self) -> frozenset[str] | None:
         return find_rule_languages(_read_rules(self._rules))
+
+    def find_exclusion(self, tree: Tree) -> str:
+        ignored = find_files(tree, _IGNORED)
+        leaves_out = self._languages is None or _PLACES.search(_read_rules(self._rules))
+        return "its rules" if leaves_out else next(iter(ignored), "")
 
     def skip_reason(self, tree: Tree) -> str:
         return "" if self._rules else "no rules of your own are named (analyzers.semgrep)"

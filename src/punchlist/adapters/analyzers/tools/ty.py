@@ -1,13 +1,23 @@
 """ty: types of a Python project, by its GitLab code quality report."""
 
+import re
+from collections.abc import Sequence
+
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.entries import collect_entries, decode_json, report_parser
 from punchlist.adapters.analyzers.tools.typechecker import TypeChecker, rank_severity
+from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.raw_finding import RawFinding
 from punchlist.intake.source_files import Sources
+from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.analyzer import Analysis
+from punchlist.ports.tree import Tree
+
+_LOG = late_pattern(r"^\d{4}-\S+ \S+ +(?:TRACE|DEBUG|INFO) ", re.MULTILINE)
+_CHECKING = late_pattern(r"^\d{4}-\S+ \S+ +DEBUG Checking file '(.+)'$", re.MULTILINE)
 
 
 class GitlabPosition(Struct, frozen=True):
@@ -62,6 +72,22 @@ class Ty(TypeChecker):
     files = ("ty.toml",)
     steered_by = (*files, "pyproject.toml")
     suppressed_by = (r"#\s*(?:type|ty):\s*ignore",)
-    options = ("check", "--output-format=gitlab")
+    # -vv: it says of each file that it checks it.
+    options = ("check", "--output-format=gitlab", "-vv")
+    log = _LOG
     python_option = "--python"
     parser = staticmethod(parse)
+
+    def list_hidden(self, files: Sequence[str], tree: Tree) -> Sequence[str]:
+        texts = (tree.text(name) or "" for name in self.steered_by)
+        return () if any("clude" in text for text in texts) else files
+
+    def name_files(self, head: Sequence[str]) -> Sequence[str]:
+        return (*head, "--")
+
+    def parse_output(self, ran: ProcessResult, sources: Sources) -> Analysis:
+        analysis = super().parse_output(ran, sources)
+        names = _CHECKING.findall(ran.stderr.decode("utf-8", "replace"))
+        looked = frozenset(filter(None, map(sources.tracked_path, names)))
+        stated = bool(names) and not sources.has_line_breaks()
+        return replace(analysis, looked=looked if stated else None)

@@ -29,6 +29,9 @@ class TypeChecker(AnalyzerTool):
         python = kit.find_python(tree)
         return (f"{self.python_option}={python}",) if python else ()
 
+    def find_exclusion(self, tree: Tree) -> str:
+        return "its settings, or by how it finds files"
+
     def skip_reason(self, tree: Tree) -> str:
         if self.asked or self.is_configured(tree):
             return ""
