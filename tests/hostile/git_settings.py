@@ -48,8 +48,27 @@ FIXED = {
     "gc.auto": "1",
     "maintenance.auto": "true",
     "core.untrackedCache": "true",
+    "core.splitIndex": "false",
+    "core.sharedRepository": "umask",
+    "status.showUntrackedFiles": "normal",
+    "index.version": "2",
+    "index.sparse": "false",
+    "index.threads": "1",
+    "index.skipHash": "false",
+    "feature.manyFiles": "false",
+    "receive.denyCurrentBranch": "refuse",
+    "receive.denyDeletes": "false",
+    "receive.denyDeleteCurrent": "false",
+    "receive.denyNonFastForwards": "false",
+    "receive.fsckObjects": "false",
+    "receive.maxInputSize": "0",
+    "uploadpack.allowAnySHA1InWant": "true",
+    "uploadpack.allowFilter": "true",
+    "uploadpack.allowReachableSHA1InWant": "true",
+    "uploadpack.allowRefInWant": "true",
+    "uploadpack.allowTipSHA1InWant": "true",
 }
-"""Settings by which others come to be used; '' is a program."""
+"""Settings by which others come to be used, and those that are passed on and no text; '' is a program."""
 HOOKS = """
     applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit
     post-index-change post-merge post-receive post-rewrite post-update pre-applypatch pre-auto-gc
