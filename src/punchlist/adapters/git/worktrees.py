@@ -87,7 +87,7 @@ class Slot:
         if used:
             await asyncio.to_thread(_delete_others, self.root, listing)
         env = {"GIT_INDEX_FILE": str(self.index)}
-        await Git(self.root, git_dir=self._admin).check_output(
+        await Git(self.root, git_dir=self._admin, common_dir=self._admin.parents[1]).check_output(
             "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, env=env
         )
 
@@ -285,8 +285,8 @@ class WorkTrees:
 
     def open_git(self, tree: Tree) -> Git:
         """Return Git for a lent tree, with the index that programs in the tree use."""
-        folder = self._workshop.git_dir.resolve() / "worktrees"
-        return Git(tree.root, git_dir=folder / tree.root.name)
+        common = self._workshop.git_dir.resolve()
+        return Git(tree.root, git_dir=common / "worktrees" / tree.root.name, common_dir=common)
 
     def prune(self, unfinished: Container[str] | None = None) -> int:
         """Delete all unused trees and return their number.
