@@ -20,12 +20,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import beside_payload
 from beside_commands import STEPS, missing, run_plainly, run_step
-from beside_surfaces import FLEET, SURFACES, drive_fleet, open_database
+from beside_fleet import FLEET, drive_fleet, open_database
+from beside_protocols import drive_lsp, drive_mcp
+from beside_server import drive_server
 from beside_world import Ground, Watcher, is_outside
 from world import OTHER_UID, ROOT
 
 HERE = Path(__file__).parent
 BUBBLEWRAP, LANDLOCK = WALLS = ("bubblewrap", "landlock")
+SURFACES = {"serve": drive_server, "mcp": drive_mcp, "lsp": drive_lsp}
 ELSEWHERE = (*SURFACES, *FLEET)
 """Commands that are not steps: clients use them."""
 UNMEASURED = -2
@@ -53,15 +56,27 @@ def load(folders=()):
 
 
 def parse_arguments(words=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", default="1", help="draws the order of repositories")
     parser.add_argument("--uid", action="append", type=int)
     parser.add_argument("--walls", action="append", choices=WALLS)
-    parser.add_argument("--only", action="append", default=[], help="only kinds with this word in their name")
-    parser.add_argument("--commands", action="append", default=[], help="only commands that begin with this")
-    parser.add_argument("--payloads", action="append", default=[], type=Path, help="a folder with more payloads")
-    parser.add_argument("--source", type=Path, default=ROOT / "src", help="the punchlist to measure")
-    parser.add_argument("--no-controls", action="store_true", help="do not show that payloads are alive")
+    parser.add_argument(
+        "--only", action="append", default=[], help="only kinds with this word in their name"
+    )
+    parser.add_argument(
+        "--commands", action="append", default=[], help="only commands that begin with this"
+    )
+    parser.add_argument(
+        "--payloads", action="append", default=[], type=Path, help="a folder with more payloads"
+    )
+    parser.add_argument(
+        "--source", type=Path, default=ROOT / "src", help="the punchlist to measure"
+    )
+    parser.add_argument(
+        "--no-controls", action="store_true", help="do not show that payloads are alive"
+    )
     parser.add_argument("--results", type=Path, help="append results as lines of JSON")
     parser.add_argument("--keep", action="store_true", help="keep the ground")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what each command said")
@@ -72,7 +87,9 @@ def exit_code(results):
     if any(result["outside"] for result in results):
         return 1
     unmeasured = missing(STEPS, ELSEWHERE)
-    unmeasured += [label for result in results for label, code in result["codes"].items() if code == UNMEASURED]
+    unmeasured += [
+        label for result in results for label, code in result["codes"].items() if code == UNMEASURED
+    ]
     for each in unmeasured:
         print(f"NOT MEASURED: {each}", file=sys.stderr)
     return 2 if unmeasured else 0
@@ -87,7 +104,10 @@ def measure(asked, uid, walls, store=""):
         random.Random(asked.seed).shuffle(chosen)
         for kinds in chosen:
             began = time.monotonic()
-            result = measure_kinds(asked, ground, watcher, kinds, store)
+            uses = list_uses(asked.commands, kinds, store)
+            duds, unshown = ([], []) if asked.no_controls else find_duds(ground, watcher, kinds)
+            result = measure_kinds(ground, watcher, kinds, uses, verbose=asked.verbose)
+            result |= {"duds": duds, "unshown": unshown}
             result |= {"uid": uid, "walls": walls}
             print_result(result, time.monotonic() - began)
             yield result
@@ -97,19 +117,20 @@ def measure(asked, uid, walls, store=""):
             ground.close()
 
 
-def measure_kinds(asked, ground, watcher, kinds, store):
-    duds, unshown = ([], []) if asked.no_controls else find_duds(ground, watcher, kinds)
+def measure_kinds(ground, watcher, kinds, uses, *, verbose=False):
+    """The marks that these uses of commands leave in one repository."""
     repo = ground.make(kinds)
     env = ground.variables(kinds, repo)
     outside, inside, codes = [], [], {}
-    for label, act in list_uses(asked.commands, kinds, store):
+    for label, act in uses:
         began = time.monotonic()
         codes[label], told = act(ground, repo, env)
-        if asked.verbose:
-            print(f"--- {label}: {codes[label]}, {time.monotonic() - began:.1f} s\n{told}", file=sys.stderr)
+        if verbose:
+            spent = time.monotonic() - began
+            print(f"--- {label}: {codes[label]}, {spent:.1f} s\n{told}", file=sys.stderr)
         for mark in watcher.take(label):
             (outside if is_outside(mark, ground.token) else inside).append(mark)
-    return {"kinds": kinds, "outside": outside, "inside": inside, "duds": duds, "unshown": unshown, "codes": codes}
+    return {"kinds": kinds, "outside": outside, "inside": inside, "codes": codes}
 
 
 def list_uses(words, kinds, store):
@@ -152,7 +173,11 @@ def print_result(result, seconds):
     codes = dict(Counter(result["codes"].values()))
     alive = len({mark["name"] for mark in result["inside"]})
     head = f"uid {result['uid']}, {result['walls']}, {', '.join(result['kinds'])}: {len(result['outside'])} marks outside"
-    print(f"{head}, {len(result['inside'])} inside of {alive} payloads, {len(result['duds'])} duds, {seconds:.0f} s; exit codes {codes}", file=sys.stderr, flush=True)
+    print(
+        f"{head}, {len(result['inside'])} inside of {alive} payloads, {len(result['duds'])} duds, {seconds:.0f} s; exit codes {codes}",
+        file=sys.stderr,
+        flush=True,
+    )
     for line in holes(result["outside"]):
         print(f"    OUTSIDE {line}", file=sys.stderr)
     for name in result["duds"]:
@@ -175,15 +200,41 @@ def starter(mark):
 
 
 def table_of_kinds(results):
-    heads = ("kind of payloads", "uid", "walls", "payloads", "duds", "not shown", "marks inside", "marks outside", "by")
+    heads = (
+        "kind of payloads",
+        "uid",
+        "walls",
+        "payloads",
+        "duds",
+        "not shown",
+        "marks inside",
+        "marks outside",
+        "by",
+    )
     lines = [_row(heads), "|---" * len(heads) + "|"]
     for result in results:
         for kind in result["kinds"]:
             names = {each.name for each in beside_payload.ALL.values() if each.kind == kind}
             counts = [sum(each in names for each in result[what]) for what in ("duds", "unshown")]
-            inside, outside = ([mark for mark in result[what] if mark["name"] in names] for what in ("inside", "outside"))
+            inside, outside = (
+                [mark for mark in result[what] if mark["name"] in names]
+                for what in ("inside", "outside")
+            )
             by = ", ".join(dict.fromkeys(mark["command"].split()[0] for mark in outside))
-            lines.append(_row((kind, result["uid"], result["walls"], len(names), *counts, len(inside), len(outside), by)))
+            lines.append(
+                _row(
+                    (
+                        kind,
+                        result["uid"],
+                        result["walls"],
+                        len(names),
+                        *counts,
+                        len(inside),
+                        len(outside),
+                        by,
+                    )
+                )
+            )
     return "\n".join(lines)
 
 
@@ -191,13 +242,31 @@ def table_of_commands(results):
     """A row for each command, over all users and walls."""
     heads = ("command", "uses", "exit codes", "marks inside", "marks outside", "kinds outside")
     lines = [_row(heads), "|---" * len(heads) + "|"]
-    for command in dict.fromkeys(label.split()[0] for result in results for label in result["codes"]):
-        codes = Counter(code for result in results for label, code in result["codes"].items() if label.split()[0] == command)
+    for command in dict.fromkeys(
+        label.split()[0] for result in results for label in result["codes"]
+    ):
+        codes = Counter(
+            code
+            for result in results
+            for label, code in result["codes"].items()
+            if label.split()[0] == command
+        )
         inside, outside = (
-            [mark for result in results for mark in result[what] if mark["command"].split()[0] == command]
+            [
+                mark
+                for result in results
+                for mark in result[what]
+                if mark["command"].split()[0] == command
+            ]
             for what in ("inside", "outside")
         )
-        kinds = ", ".join(dict.fromkeys(beside_payload.ALL[mark["name"]].kind for mark in outside if mark["name"] in beside_payload.ALL))
+        kinds = ", ".join(
+            dict.fromkeys(
+                beside_payload.ALL[mark["name"]].kind
+                for mark in outside
+                if mark["name"] in beside_payload.ALL
+            )
+        )
         told = " ".join(f"{code}: {count}" for code, count in sorted(codes.items()))
         lines.append(_row((command, codes.total(), told, len(inside), len(outside), kinds)))
     return "\n".join(lines)

@@ -10,6 +10,8 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from beside_world import commit_as_user
+
 LONGEST = 240
 
 
@@ -25,12 +27,14 @@ class Step:
     folder: str = ""
     kinds: tuple = ()
     """If given, only kinds that begin so: nothing else of the repository concerns it."""
+    moved: bool = False
+    """Whether the user has committed something before."""
     staged: bool = False
     """Whether the user has staged a file."""
 
     @property
     def label(self):
-        return " ".join(self.words)
+        return " ".join(self.words) + " (terminal)" * self.terminal
 
 
 def step(words, **more):
@@ -45,12 +49,8 @@ CI = (
     ("GITHUB_REPOSITORY", "ada/shop"),
     ("GITHUB_SERVER_URL", "http://127.0.0.1:9"),
     ("GITHUB_API_URL", "http://127.0.0.1:9"),
-    ("GITHUB_RUN_ID", "1"),
-    ("GITHUB_SHA", "HEAD"),
-    ("GITHUB_EVENT_PATH", "/dev/null"),
+    ("GITHUB_EVENT_PATH", "{repo}.event.json"),
 )
-FLEET = "FLEET"
-"""A word that stands for the database."""
 STEPS = (
     step("doctor"),
     step("doctor --settings"),
@@ -81,7 +81,7 @@ STEPS = (
     step("watch --list", terminal=True, answers="qq"),
     step("trends"),
     step("report"),
-    step("report --format html --open"),
+    step("report --format html --open", variables=(("DISPLAY", ":99"),)),
     step("audit"),
     step("audit --against HEAD"),
     step("replay"),
@@ -103,15 +103,19 @@ STEPS = (
     step("init --agent"),
     step("init --github --gitlab --pre-commit"),
     step("allow"),
-    step("run --all --yes"),
-    step("apply --squash"),
-    step("run --yes", terminal=True),
-    step("apply --by rule", terminal=True),
+    step("run --all --yes", moved=True),
+    step("apply --squash", moved=True),
+    step("run --all --yes", terminal=True, moved=True),
+    step("apply --by rule", terminal=True, moved=True),
+    step("show", terminal=True),
     step("baseline --yes"),
     step("baseline --prune"),
     step("ci --dry-run", variables=CI),
     step("ci --yes", variables=CI),
-    step("pr 1 --dry-run --yes --set track.repository=ada/shop --set track.api=http://127.0.0.1:9", variables=(("GITHUB_TOKEN", "x"),)),
+    step(
+        "pr 1 --dry-run --yes --set track.repository=ada/shop --set track.api=http://127.0.0.1:9",
+        variables=(("GITHUB_TOKEN", "x"),),
+    ),
     step("pr --yes"),
     step("discard"),
     step("allow --revoke"),
@@ -145,15 +149,22 @@ def missing(steps, elsewhere):
     from punchlist.cli.root import root
 
     used = {*(each.label for each in steps), *elsewhere}
-    return [leaf for leaf in leaves(root) if not any(f"{each} ".startswith(f"{leaf} ") for each in used)]
+    return [
+        leaf for leaf in leaves(root) if not any(f"{each} ".startswith(f"{leaf} ") for each in used)
+    ]
 
 
 def run_step(ground, repo, env, each):
     """Exit code and output of one step."""
-    env = {**env, **dict(each.variables)}
+    env = {**env, **{name: value.replace("{repo}", str(repo)) for name, value in each.variables}}
     command = ground.command([str(ground.root / "tools/bin/punchlist"), *each.words])
-    command = [str(ground.home / "findings.json") if word == "FINDINGS" else word for word in command]
+    command = [
+        str(ground.home / "findings.json") if word == "FINDINGS" else word for word in command
+    ]
     run = run_on_terminal if each.terminal else run_plainly
+    if each.moved:
+        commit_as_user(repo, ground.home)
+        ground.give_away(repo)
     with index(repo, "staged" if each.staged else "clean"):
         return run(command, repo / each.folder, env, each.answers)
 
@@ -173,7 +184,13 @@ def index(repo, name):
 
 def run_plainly(command, cwd, env, answers="", longest=LONGEST):
     process = subprocess.Popen(
-        command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     try:
         told, _ = process.communicate(answers.encode(), timeout=longest)
@@ -187,7 +204,13 @@ def run_on_terminal(command, cwd, env, answers, longest=40):
     """The same with a terminal, where the answers are typed one key at a time."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        command, cwd=cwd, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
     )
     os.close(theirs)
     told, keys, until = b"", list(answers), time.monotonic() + longest

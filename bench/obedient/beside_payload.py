@@ -76,6 +76,8 @@ class Planter:
     later: list = field(default_factory=list)
     """What is written below .git once everything is committed: git itself would heed it before."""
 
+    after: list = field(default_factory=list)
+    """Functions of the repository, called once everything is committed."""
     gone: list = field(default_factory=list)
     """Files that are deleted at the end."""
     moved: list = field(default_factory=list)

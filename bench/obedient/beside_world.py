@@ -55,6 +55,8 @@ command = [{python}, {agent}]
 AGENT = """import json, os, subprocess, sys
 prompt = sys.stdin.read()
 subprocess.run(["git", "status"], capture_output=True)
+if os.path.exists("tools/obey.py"):  # as an agent does that is told to
+    subprocess.run([sys.executable, "tools/obey.py"], capture_output=True)
 role = os.environ.get("PUNCHLIST_ROLE", "")
 print(json.dumps({"findings": []} if role not in ("fixer", "challenger") else {}))
 """
@@ -103,11 +105,22 @@ class Ground:
         agent = self.root / "agent.py"
         _put(agent, AGENT)
         read = [str(self.source), str(Path(msgspec.__file__).parents[1])]
-        text = SETTINGS.format(python=json.dumps(self.python), agent=json.dumps(str(agent)), read=json.dumps(read))
+        text = SETTINGS.format(
+            python=json.dumps(self.python), agent=json.dumps(str(agent)), read=json.dumps(read)
+        )
         _put(self.home / ".config/punchlist/settings.toml", text)
-        finding = {"title": "double() is slow", "description": "It adds.", "file_path": "src/shop/prices.py", "line_start": 8, "severity": "major"}
+        finding = {
+            "title": "double() is slow",
+            "description": "It adds.",
+            "file_path": "src/shop/prices.py",
+            "line_start": 8,
+            "severity": "major",
+        }
         _put(self.home / "findings.json", json.dumps({"findings": [finding]}))
-        _put(self.home / ".config/pip/pip.conf", "[global]\nretries = 0\nindex-url = http://127.0.0.1:9/\n")
+        _put(
+            self.home / ".config/pip/pip.conf",
+            "[global]\nretries = 0\nindex-url = http://127.0.0.1:9/\n",
+        )
         _put(self.home / ".gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n")
 
     def give_away(self, folder):
@@ -147,8 +160,12 @@ class Ground:
             (repo / path).write_text(text)
         planter.write("src/shop/staged.py", "import sys\n")
         _commit(repo, "Change the prices")
+        for act in planter.after:
+            act(repo)
         _stage(repo)
+        _put(repo.parent / f"{repo.name}.event.json", json.dumps(_push_event(repo)))
         planter.finish()
+        _touch(repo)
         self.give_away(repo)
         return repo
 
@@ -156,7 +173,12 @@ class Ground:
         """The user's environment in a repository of these kinds."""
         env = self.environment
         for each in ALL.values():
-            if each.kind in kinds and each.variables and not set(each.variables(repo, env)["PATH"].split(":")) <= set(env["PATH"].split(":")):
+            if (
+                each.kind in kinds
+                and each.variables
+                and not set(each.variables(repo, env)["PATH"].split(":"))
+                <= set(env["PATH"].split(":"))
+            ):
                 env |= each.variables(repo, env)
         return env
 
@@ -234,7 +256,9 @@ class Watcher:
 
 
 def is_outside(mark, token):
-    return mark.get("read") == token or any(mark.get(each) for each in ("write", "called", "tcp", "unix"))
+    return mark.get("read") == token or any(
+        mark.get(each) for each in ("write", "called", "tcp", "unix")
+    )
 
 
 def _parents(pid, top):
@@ -249,13 +273,81 @@ def _parents(pid, top):
 
 def _entry_point(packages):
     text = next(packages.glob("punchlist-*.dist-info/entry_points.txt")).read_text()
-    return next(line.partition("=")[2].strip() for line in text.splitlines() if line.startswith("punchlist"))
+    return next(
+        line.partition("=")[2].strip() for line in text.splitlines() if line.startswith("punchlist")
+    )
 
 
 def _put(path, text, mode=0o644):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(mode)
+
+
+def _touch(repo):
+    """Make git look into the files again, by its filters."""
+    for path in (repo / "src").rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            os.utime(path, (1, 1))
+
+
+def commit_as_user(repo, home):
+    """A commit of the user's own on the checked-out branch, made with a clean repository beside: the hostile one would heed it."""
+    own = repo / ".git"
+    if not (own / "HEAD").exists():
+        return
+    ref = (own / "HEAD").read_text().partition(" ")[2].strip()
+    packed = (own / "packed-refs").read_text() if (own / "packed-refs").exists() else ""
+    there = (own / ref).exists()
+    tip = (
+        (own / ref).read_text().strip()
+        if there
+        else next(line.split()[0] for line in packed.splitlines() if line.endswith(ref))
+    )
+    clean = home / f".clean-{secrets.token_hex(4)}"
+    git(home, "init", "-q", "--bare", str(clean))
+    (repo / "src/shop/prices.py").open("a").write("\n\nLAST = 1\n")
+    env = {
+        "GIT_DIR": str(clean),
+        "GIT_WORK_TREE": str(repo),
+        "GIT_OBJECT_DIRECTORY": str(own / "objects"),
+        "GIT_INDEX_FILE": str(own / "index"),
+    }
+
+    def plumb(*words):
+        env_all = {
+            **os.environ,
+            **env,
+            "GIT_CONFIG_GLOBAL": str(home / ".gitconfig"),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_ATTR_NOSYSTEM": "1",
+        }
+        words = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *words]
+        return subprocess.run(
+            words, cwd=repo, env=env_all, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    plumb("update-index", "src/shop/prices.py")
+    made = plumb("commit-tree", plumb("write-tree"), "-p", tip, "-m", "Add one")
+    (own / ref).parent.mkdir(parents=True, exist_ok=True)
+    (own / ref).write_text(f"{made}\n")
+    shutil.rmtree(clean)
+
+
+def _push_event(repo):
+    """What a forge tells a job about the push of the branch."""
+    before, after = git(repo, "rev-parse", "main", "feature").split()
+    about = {"full_name": "ada/shop", "default_branch": "main"}
+    commit = {"id": after, "message": "Change the prices"}
+    return {
+        "ref": "refs/heads/feature",
+        "before": before,
+        "after": after,
+        "repository": about,
+        "commits": [commit],
+        "head_commit": commit,
+        "sender": {"login": "ada"},
+    }
 
 
 def _stage(repo):

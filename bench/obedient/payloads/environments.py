@@ -11,9 +11,48 @@ FOLDERS = ".venv", "venv", "env"
 LIB = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
 PYTHONS = "python", "python3", f"python3.{sys.version_info[1]}"
 SCRIPTS = (
-    *("pip", "pip3", "pytest", "py.test", "ruff", "mypy", "bandit", "pyright", "basedpyright", "ty", "semgrep"),
-    *("ast-grep", "sg", "uv", "tox", "nox", "pre-commit", "poetry", "hatch", "pdm", "black", "isort", "flake8", "pylint"),
-    *("git", "node", "npm", "npx", "shellcheck", "eslint", "biome", "punchlist", "coverage", "make", "sh", "bwrap"),
+    *(
+        "pip",
+        "pip3",
+        "pytest",
+        "py.test",
+        "ruff",
+        "mypy",
+        "bandit",
+        "pyright",
+        "basedpyright",
+        "ty",
+        "semgrep",
+    ),
+    *(
+        "ast-grep",
+        "sg",
+        "uv",
+        "tox",
+        "nox",
+        "pre-commit",
+        "poetry",
+        "hatch",
+        "pdm",
+        "black",
+        "isort",
+        "flake8",
+        "pylint",
+    ),
+    *(
+        "git",
+        "node",
+        "npm",
+        "npx",
+        "shellcheck",
+        "eslint",
+        "biome",
+        "punchlist",
+        "coverage",
+        "make",
+        "sh",
+        "bwrap",
+    ),
 )
 PACKAGES = "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"
 
@@ -23,7 +62,9 @@ def add_program(folder, name, then, kind, *, native):
     def plant(plant):
         plant.program(f"{folder}/bin/{name}", then, native=native)
         if name == "python":
-            plant.write(f"{folder}/pyvenv.cfg", f"home = /usr/bin\nversion = {sys.version.split()[0]}\n")
+            plant.write(
+                f"{folder}/pyvenv.cfg", f"home = /usr/bin\nversion = {sys.version.split()[0]}\n"
+            )
             put_pytest(plant.repo / folder / LIB)
 
 
@@ -34,19 +75,30 @@ def put_pytest(target):
     source = Path(pytest.__file__).parents[1]
     for name in PACKAGES:
         if not (target / name).exists():
-            shutil.copytree(source / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                source / name, target / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
     shutil.copy(source / "py.py", target)
     for path in source.glob("*.dist-info"):
         if path.name.split("-")[0].lower() in PACKAGES and not (target / path.name).exists():
             shutil.copytree(path, target / path.name)
 
 
-for kind, folders in {"environment programs": FOLDERS, "environment programs, committed": FOLDERS[:1]}.items():
+for kind, folders in {
+    "environment programs": FOLDERS,
+    "environment programs, committed": FOLDERS[:1],
+}.items():
     for folder in folders:
         for number, name in enumerate(PYTHONS):
             add_program(folder, name, SYSTEM, kind, native=number == 1)
         for number, name in enumerate(SCRIPTS):
-            add_program(folder, name, shutil.which(name, path="/usr/bin:/bin") or "", kind, native=number % 2 == 1)
+            add_program(
+                folder,
+                name,
+                shutil.which(name, path="/usr/bin:/bin") or "",
+                kind,
+                native=number % 2 == 1,
+            )
 
 MODULES = "environment modules"
 
@@ -74,7 +126,11 @@ def editable(plant):
     plant.write("src/usercustomize.py", plant.python)
 
 
-@payload("src: sitecustomize.py by an editable install", kind=MODULES, control=None if SHADOWED else control())
+@payload(
+    "src: sitecustomize.py by an editable install",
+    kind=MODULES,
+    control=None if SHADOWED else control(),
+)
 def editable_site(plant):
     plant.write("src/sitecustomize.py", plant.python)
 
@@ -82,8 +138,12 @@ def editable_site(plant):
 @payload("src: a module that pytest imports", kind=MODULES, control=control("import shop.plugin"))
 def plugin(plant):
     plant.write("src/shop/plugin.py", plant.python)
-    plant.write(f".venv/{LIB}/shop-1.dist-info/entry_points.txt", "[pytest11]\nshop = shop.plugin\n")
-    plant.write(f".venv/{LIB}/shop-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: shop\nVersion: 1\n")
+    plant.write(
+        f".venv/{LIB}/shop-1.dist-info/entry_points.txt", "[pytest11]\nshop = shop.plugin\n"
+    )
+    plant.write(
+        f".venv/{LIB}/shop-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: shop\nVersion: 1\n"
+    )
 
 
 @payload("venv: usercustomize.py", kind=MODULES, control="venv/bin/python -c pass")
@@ -93,9 +153,16 @@ def usercustomize(plant):
     plant.write(f"venv/{LIB}/usercustomize.py", plant.python)
 
 
-@payload("env: pyvenv.cfg names a Python of the repository", kind=MODULES, control="env/bin/python -c pass")
+@payload(
+    "env: pyvenv.cfg names a Python of the repository",
+    kind=MODULES,
+    control="env/bin/python -c pass",
+)
 def home(plant):
-    plant.write("env/pyvenv.cfg", f"home = {plant.repo}/tools\nbase-executable = {plant.repo}/tools/python3\n")
+    plant.write(
+        "env/pyvenv.cfg",
+        f"home = {plant.repo}/tools\nbase-executable = {plant.repo}/tools/python3\n",
+    )
     plant.program("tools/python3", SYSTEM)
     plant.link("env/bin/python", f"{plant.repo}/tools/python3")
     plant.link("env/bin/python3", "python")
@@ -107,7 +174,18 @@ def finder(plant):
     plant.write(f".venv/{LIB}/__editable__.other.pth", "import __editable___shop_finder\n")
 
 
-for number, folder in enumerate((".tox/py311", ".nox/tests", ".direnv/python-3.11", ".env", ".pixi/envs/default", "__pypackages__/3.11", "build/venv", "virtualenv")):
+for number, folder in enumerate(
+    (
+        ".tox/py311",
+        ".nox/tests",
+        ".direnv/python-3.11",
+        ".env",
+        ".pixi/envs/default",
+        "__pypackages__/3.11",
+        "build/venv",
+        "virtualenv",
+    )
+):
 
     @payload(f"{folder}: python", kind=MODULES, control=f"{folder}/bin/python -c pass")
     def tool_environment(plant, folder=folder, number=number):
@@ -123,18 +201,31 @@ for name, text in {
     ".venv-path": "{repo}/tools/named-python\n",
 }.items():
 
-    @payload(f"{name} names a Python", kind=MODULES, control=f"tools/named{name.replace('.', '-')}/python -c pass")
+    @payload(
+        f"{name} names a Python",
+        kind=MODULES,
+        control=f"tools/named{name.replace('.', '-')}/python -c pass",
+    )
     def named(plant, name=name, text=text):
         folder = f"tools/named{name.replace('.', '-')}"
         plant.program(f"{folder}/python", SYSTEM)
-        plant.write(name, text.format(repo=plant.repo).replace("tools/named-python", f"{folder}/python"))
+        plant.write(
+            name, text.format(repo=plant.repo).replace("tools/named-python", f"{folder}/python")
+        )
 
 
 ACTIVE = "environment, active"
 
 
-@payload(".venv is active: VIRTUAL_ENV and PATH", kind=ACTIVE, control="python -c pass", variables=lambda repo, env: {
-    "VIRTUAL_ENV": f"{repo}/.venv", "PATH": f"{repo}/.venv/bin:{env['PATH']}"})
+@payload(
+    ".venv is active: VIRTUAL_ENV and PATH",
+    kind=ACTIVE,
+    control="python -c pass",
+    variables=lambda repo, env: {
+        "VIRTUAL_ENV": f"{repo}/.venv",
+        "PATH": f"{repo}/.venv/bin:{env['PATH']}",
+    },
+)
 def active(plant):
     plant.program(".venv/bin/python", SYSTEM)
     plant.write(".venv/pyvenv.cfg", "home = /usr/bin\n")

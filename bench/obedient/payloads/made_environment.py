@@ -74,14 +74,23 @@ def backend(plant):
     own, files = plant.name, {"written": {}, "programs": {}, "brought": {}, "scripts": {}}
     for name, kind, path in WAYS:
         plant.name = name
-        files[kind][path] = f"import os; {plant.python}" if path.endswith(".pth") else plant.python if path.endswith(".py") else plant.script("/usr/bin/python3" if "python" in path else "")
+        files[kind][path] = (
+            f"import os; {plant.python}"
+            if path.endswith(".pth")
+            else plant.python
+            if path.endswith(".py")
+            else plant.script("/usr/bin/python3" if "python" in path else "")
+        )
     plant.name = own
     plant.write("tools/backend.py", BACKEND.format(mark=plant.python, files=files))
     (plant.repo / "pyproject.toml").write_text(
         '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["tools"]\n[project]\nname = "shop"\nversion = "1"\n'
-        '[project.optional-dependencies]\ntest = []\n'
+        "[project.optional-dependencies]\ntest = []\n"
     )
-    plant.write("tests/test_more.py", "import unittest\n\n\nclass TestMore(unittest.TestCase):\n    def test_more(self):\n        self.assertTrue(True)\n")
+    plant.write(
+        "tests/test_more.py",
+        "import unittest\n\n\nclass TestMore(unittest.TestCase):\n    def test_more(self):\n        self.assertTrue(True)\n",
+    )
     (plant.repo / "tests/test_prices.py").unlink()
 
 
@@ -110,7 +119,11 @@ def control_of(kind, path):
         return f"{before} made/bin/python -c pass"
     if path == "sitecustomize.py":
         return f"{before} made/bin/python made/{LIB}/sitecustomize.py"
-    return f"{before} made/bin/python -c 'import {NAMED[path]}'" if path in NAMED else f"{before} made/bin/{path} --version"
+    return (
+        f"{before} made/bin/python -c 'import {NAMED[path]}'"
+        if path in NAMED
+        else f"{before} made/bin/{path} --version"
+    )
 
 
 for name, kind, path in WAYS:
