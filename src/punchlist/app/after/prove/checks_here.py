@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.git.command import SUBMODULE, TreeEntry
 from punchlist.adapters.git.workshop import Workshop
-from punchlist.app.after.prove.ground import ProvenCommit
+from punchlist.app.after.prove.ground import Ground, ProvenCommit
 from punchlist.app.after.prove.verdict import Said, Verdict
 from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome, compare_results
 from punchlist.model.checks.coverage import FAMILIES, file_kind
@@ -51,6 +51,7 @@ class ChecksHere:
         self.checks = {check.name: check for check in found.checks}
         self._results: dict[tuple[str, tuple[str, ...], str, str], CheckResult] = {}
         self._measured: dict[str, Measurement] = {}
+        self._on_base: dict[str, Measurement] = {}
         self._judged: dict[str, ChecksVerdict] = {}
 
     async def judge(self, at: ProvenCommit) -> ChecksVerdict:
@@ -71,10 +72,12 @@ class ChecksHere:
             if check.is_gate:
                 continue
             verdict, told = await self._run_whole(check, at)
-            if verdict is Verdict.CANNOT_TELL:
+            if verdict is Verdict.CANNOT_TELL and await self._is_blind_on_base(check):
                 noted.append(told)
                 continue
             said.append((verdict, told))
+            if verdict is Verdict.CANNOT_TELL:
+                continue
             kinds.update(self._measured[check.name].judges)
             said += await self._run_other_tests(check, at)
         for check in self.found.newer:
@@ -90,16 +93,40 @@ class ChecksHere:
         told = "; ".join(each[1] for each in said)
         return ChecksVerdict(Verdict.AGREE, told, judged=True, noted=tuple(noted))
 
-    async def judge_gates(self, start: str, end: str) -> list[Said]:
-        """Say which linter or formatter is green where the range begins and not at its end."""
+    async def judge_range(self, ground: Ground, *, proven: bool) -> list[Said]:
+        """Say which checks are worse at the end of the range than at its base. Where every commit
+        since the base is `proven`, only linters and formatters are left to look at.
+        """
         found: list[Said] = []
         for check in self.found.checks if not self.found.refused else ():
             if check.is_gate:
-                before, now = await self._run_base(check, start), await self._run_base(check, end)
-                if before.green and not now.green:
-                    worse = f"{check.name} is green where the range begins, and not at its end"
-                    found.append((Verdict.CANNOT_TELL, worse))
+                before = await self._run_base(check, ground.start)
+                worse = before.green and not (await self._run_base(check, ground.end)).green
+                why = "it is red, and green where the range begins" if worse else ""
+            else:
+                why = "" if proven else await self._find_losses(check, ground)
+            if why:
+                found.append((Verdict.CANNOT_TELL, f"{check.name} at the end of the range: {why}"))
         return found
+
+    async def _find_losses(self, check: Check, ground: Ground) -> str:
+        """Return what is worse at the end than at the base: commits that nothing proves are
+        between them.
+        """
+        if await self._is_blind_on_base(check):
+            return ""
+        before, now = [await self._run_base(check, each) for each in (ground.base, ground.end)]
+        verdict = compare_results(now, before)
+        others = "commits that claim nothing are between it and the base"
+        accept = f"if you accept what came before the range: --base {ground.start[:12]}"
+        return "" if verdict.passed else f"{verdict.why}; {others}; {accept}"
+
+    async def _is_blind_on_base(self, check: Check) -> bool:
+        """Return whether the check cannot judge on the base either, which no commit could alter."""
+        base = self._world.change.base
+        if check.name not in self._on_base:
+            self._on_base[check.name] = await self._measure_at(check, base)
+        return bool(self._on_base[check.name].unusable)
 
     async def _run_whole(self, check: Check, at: ProvenCommit) -> Said:
         """Run a check with the tests of the base, and those that are new since."""
@@ -166,12 +193,17 @@ class ChecksHere:
         about: it must notice a planted failure.
         """
         if check.name not in self._measured:
-            world = self._world
-            standing = replace(world, change=replace(world.change, head=parent))
-            known = await measure_check(check, standing)
-            self._measured[check.name] = known
-            self._results[_name_result(check, parent, "base")] = known.result
+            self._measured[check.name] = await self._measure_at(check, parent)
         return self._measured[check.name]
+
+    async def _measure_at(self, check: Check, commit: str) -> Measurement:
+        world = self._world
+        standing = replace(world, change=replace(world.change, head=commit))
+        known = await measure_check(check, standing)
+        self._results[_name_result(check, commit, "base")] = known.result
+        if commit == world.change.base:
+            self._on_base[check.name] = known
+        return known
 
     async def _run_base(self, check: Check, commit: str) -> CheckResult:
         key = _name_result(check, commit, "base")

@@ -126,9 +126,9 @@ class ClaimExecutor:
         proof = self._evidence.find_proof(item, ProofClass.WITNESSED)
         if proof is None or not proof.tests:
             return Verdict.CANNOT_TELL, "the evidence does not name the tests"
-        check = self._checks.checks.get(proof.check)
+        check = self._checks.choose_telling(proof.check)
         if check is None:
-            return Verdict.CANNOT_TELL, f"no check here is called {proof.check}"
+            return Verdict.CANNOT_TELL, "no check here tells what became of each test"
         for path, tests in ((each.path, each.tests) for each in proof.tests):
             self._tests += tests
             brought = await self._checks.read_text(self._at.commit, path)

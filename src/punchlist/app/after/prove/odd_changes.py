@@ -31,7 +31,7 @@ async def find_odd_changes(
     """Return what speaks against the files that a commit changes."""
     trees = _Trees(*[await workshop.list_tree(each) for each in (base, at.parent, at.commit)])
     found = [*_find_unseen(trees)]
-    claimed = _find_claimed_paths(evidence)
+    claimed = find_claimed_paths(evidence)
     for path in at.paths:
         steers = protected.holds(path) or matches_any(path, STEERS_AGENTS)
         if steers and not await _adds_tests(workshop, path, trees, protected):
@@ -62,7 +62,7 @@ def _find_unseen(trees: _Trees) -> Iterator[Said]:
             yield Verdict.CANNOT_TELL, f"it changes {name}, which no analyzer can be asked about"
 
 
-def _find_claimed_paths(evidence: Evidence) -> dict[str, bool]:
+def find_claimed_paths(evidence: Evidence) -> dict[str, bool]:
     """Return the files that the commit's items are about, and whether an analyzer is said to be
     silent about one now.
     """

@@ -17,6 +17,7 @@ from punchlist._version import __version__
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.git.scope import join_few
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.after.prove.bench import FindingBench
 from punchlist.app.after.prove.checks_here import ChecksHere, FoundHere
@@ -32,7 +33,7 @@ from punchlist.app.after.prove.ground import (
 )
 from punchlist.app.after.prove.ledger_patches import find_other_change
 from punchlist.app.after.prove.new_findings import FindingsHere, RangeLook, load_base_gate
-from punchlist.app.after.prove.odd_changes import find_odd_changes
+from punchlist.app.after.prove.odd_changes import find_claimed_paths, find_odd_changes
 from punchlist.app.after.prove.verdict import (
     CommitVerdict,
     ProofReport,
@@ -111,7 +112,7 @@ async def prove_commits(
     prover = await _Prover.open(session, workshop, ground, given, choices)
     verdicts = tuple([await prover.prove(each) for each in claiming])
     said = [*_judge_unclaimed(unclaimed, choices), *_find_repeated(claiming)]
-    look = await prover.judge_range()
+    look = await prover.judge_range(proven=not unclaimed)
     said += look.said
     return replace(
         report,
@@ -216,10 +217,13 @@ class _Prover:
     def list_analyzers(self) -> tuple[str, ...]:
         return self._bench.analyzers
 
-    async def judge_range(self) -> RangeLook:
+    async def judge_range(self, *, proven: bool) -> RangeLook:
+        """Compare the end of the range with the base. `proven`: each of its commits was."""
+        ground = self._ground
         look = await self._findings.judge_range()
-        gates = await self._checks.judge_gates(self._ground.start, self._ground.end)
-        return replace(look, said=(*look.said, *gates))
+        proven = proven and ground.base == ground.start
+        worse = await self._checks.judge_range(ground, proven=proven)
+        return replace(look, said=(*look.said, *worse))
 
     async def prove(self, candidate: ProofCandidate) -> CommitVerdict:
         trailers = candidate.trailers
@@ -261,7 +265,7 @@ class _Prover:
             verdict=join_verdicts([claimed, *(each[0] for each in against)]),
             claims=tuple(claims),
             faults=tuple(each[1] for each in against),
-            noted=(*self._note_differences(evidence), *checks.noted),
+            noted=(*self._note_differences(at, evidence), *checks.noted),
         )
 
     async def _find_faults(self, at: ProvenCommit, evidence: Evidence) -> list[Said]:
@@ -283,8 +287,10 @@ class _Prover:
             said += await self._findings.find_hidden(at)
         return said
 
-    def _note_differences(self, evidence: Evidence) -> list[str]:
-        """Say where the run was measured against something else than what was chosen here."""
+    def _note_differences(self, at: ProvenCommit, evidence: Evidence) -> list[str]:
+        """Say where the run was measured against something else than what was chosen here, and
+        which files the commit changes beside those of its items.
+        """
         started, here = evidence.run.started, self._ground.base
         noted = []
         if started.change.base != here:
@@ -293,6 +299,10 @@ class _Prover:
         lost = [name for name in judged if name not in self._checks.checks]
         if lost:
             noted.append(f"its run had checks that are not found here: {', '.join(sorted(lost))}")
+        claimed = find_claimed_paths(evidence)
+        others = [path for path in at.paths if path not in claimed]
+        if others:
+            noted.append(f"no item is about these files that it changes: {join_few(others)}")
         return noted
 
     async def _find_obstacle(self, candidate: ProofCandidate, evidence: Evidence) -> str:
