@@ -308,7 +308,7 @@ def other_checks(forger: Forger) -> str:
     how = forger.pick("true", "none", "unusable", "renamed")
 
     def edit(entries: list[dict]) -> None:
-        true = [{"name": "true", "command": ["true"], "kind": "command"}]
+        true = [{"name": "true", "command": ["true"], "kind": "plain"}]
         _started(entries)["checks"] = true if how in ("true", "renamed") else []
         for event in (entry["event"] for entry in entries):
             if event["kind"] == "baselined" and how == "unusable":

@@ -117,7 +117,7 @@ class ChecksHere:
             return ""
         before, now = [await self._run_base(check, each) for each in (ground.base, ground.end)]
         verdict = compare_results(now, before)
-        others = "commits that claim nothing are between it and the base"
+        others = "between it and the base are commits that were not proven"
         accept = f"if you accept what came before the range: --base {ground.start[:12]}"
         return "" if verdict.passed else f"{verdict.why}; {others}; {accept}"
 

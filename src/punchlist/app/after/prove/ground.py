@@ -65,9 +65,8 @@ async def read_range(workshop: Workshop, named: str) -> NamedRange:
     ends = [name for name in names if not name.startswith("^")]
     below = [name for name in names if name.startswith("^")]
     if len(ends) != 1 or len(below) > 1:
-        raise UsageError(
-            f"{named}: is no commit or range with one end", hint="name one, such as main..HEAD"
-        )
+        hint = "name one, such as main..HEAD; in a fresh clone, origin/main..HEAD"
+        raise UsageError(f"{named}: is no commit or range with one end", hint=hint)
     one = () if below or ".." in named else ("--max-count=1",)
     ran = await workshop.git.run("log", "--reverse", "-z", _FORMAT, *one, *ends, *below, "--")
     if not ran.ok:

@@ -134,7 +134,7 @@ def _judge_unclaimed(unclaimed: Sequence[str], choices: Choices) -> list[Said]:
     named = ", ".join(each[:12] for each in unclaimed[:3])
     more = f" and {len(unclaimed) - 3} more" if len(unclaimed) > 3 else ""
     which = "commit claims" if len(unclaimed) == 1 else "commits claim"
-    why = f"{len(unclaimed)} {which} nothing, so nothing proves them ({named}{more})"
+    why = f"{len(unclaimed)} {which} nothing, and nothing proves what is in there ({named}{more})"
     return [(Verdict.CANNOT_TELL, f"{why}: --allow-unclaimed leaves them out")]
 
 
