@@ -1,4 +1,6 @@
-"""How many tampers of a ledger does `punchlist audit` find, alone and with a commit as anchor?"""
+"""How many tampers of a ledger does `punchlist audit` find, alone and with a commit as anchor? And how many forged commits does
+`punchlist prove` agree to?
+"""
 
 import argparse
 import asyncio
@@ -15,6 +17,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
+import forgeries
 from tampers import ANCHORED, FOUND, Scene
 
 from punchlist.adapters.store.sqlite import SqliteStore
@@ -100,6 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--forgeries", type=int, default=50)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="punchlist-tampers-") as name:
         folder = Path(name)
@@ -113,6 +117,9 @@ def main() -> None:
             )
         sums = [sum(each.values()) for each in (played, alone, anchored)]
         print("| **all** | {} | {} | {} |".format(*sums))
+    with tempfile.TemporaryDirectory(prefix="punchlist-forgeries-") as name:
+        done = forgeries.measure(Path(name), options.forgeries, options.seed)
+        print("", *forgeries.render_table(done), sep="\n")
 
 
 if __name__ == "__main__":

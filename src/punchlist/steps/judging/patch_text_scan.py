@@ -126,13 +126,13 @@ def _find_protected_edits(
         )
     if judges and code:
         return f"changes {join_few(judges)} together with the code it judges ({join_few(code)})"
-    weaker = [path for path in judges if _is_weaker(*seen.texts(path))]
+    weaker = [path for path in judges if is_weaker(*seen.texts(path))]
     if weaker and not asks_removal(items):
         return f"{join_few(weaker)} asserts less than before"
     return ""
 
 
-def _is_weaker(before: str, after: str) -> bool:
+def is_weaker(before: str, after: str) -> bool:
     """Return whether there are fewer assertions or tests, counted by keywords."""
     return any(
         after.count(word) < before.count(word)

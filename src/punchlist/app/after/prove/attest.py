@@ -30,7 +30,11 @@ def make_statement(report: ProofReport) -> dict[str, Any]:
         if commit.verdict is not Verdict.AGREE and all(
             claim.verdict is Verdict.AGREE for claim in tested
         ):
-            named[commit.verdict].append(f"{commit.commit[:12]} {commit.said or 'unproven item'}")
+            why = commit.said or next(iter(commit.faults), "unproven item")
+            named[commit.verdict].append(f"{commit.commit[:12]} {why}")
+    for why in report.faults:
+        verdict = Verdict.DISAGREE if report.verdict is Verdict.DISAGREE else Verdict.CANNOT_TELL
+        named[verdict].append(f"{report.end[:12]} {why}")
     return {
         "_type": STATEMENT,
         "subject": [{"digest": {"gitCommit": commit.commit}} for commit in report.commits],
@@ -63,22 +67,30 @@ def _name_claim(commit: str, claim: ClaimVerdict) -> str:
 
 
 def _list_configuration(report: ProofReport) -> list[dict[str, Any]]:
-    """Return what the proof rests on: punchlist, the evidence, the ledgers and the checks."""
+    """Return what the proof rests on: what was chosen here (punchlist, base, analyzers, checks,
+    unclaimed commits that were left out), and the evidence with its ledgers.
+    """
     found: list[dict[str, Any]] = [
         {"name": "punchlist", "uri": f"pkg:pypi/punchlist@{__version__}"}
     ]
+    if report.base:
+        base = {"name": "base chosen here", "digest": {"gitCommit": report.base}}
+        found.append({**base, "annotations": {"chosen": report.chosen}})
+    found += [_name_text(f"analyzer {name}", name) for name in report.analyzers]
+    if report.unclaimed_allowed and report.unclaimed:
+        left_out = "\n".join(report.unclaimed)
+        found.append(_name_text("commits that claim nothing, left out here", left_out))
     digests = {
         **{each.evidence: f"evidence of run {each.run}" for each in report.commits},
         **{each.ledger: f"ledger of run {each.run}" for each in report.commits},
     }
     found += [{"name": name, "digest": {"sha256": each}} for each, name in digests.items() if each]
     for command in report.checks:
-        raw = command.encode(errors="replace")
-        found.append(
-            {
-                "name": f"check {sha256(raw).hexdigest()[:12]}",
-                "content": base64.b64encode(raw).decode(),
-                "mediaType": "text/plain",
-            }
-        )
+        digest = sha256(command.encode(errors="replace")).hexdigest()
+        found.append(_name_text(f"check {digest[:12]}", command))
     return found
+
+
+def _name_text(name: str, text: str) -> dict[str, Any]:
+    content = base64.b64encode(text.encode(errors="replace")).decode()
+    return {"name": name, "content": content, "mediaType": "text/plain"}

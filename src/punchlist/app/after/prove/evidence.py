@@ -6,6 +6,7 @@ from msgspec import MsgspecError, Struct
 
 from punchlist.adapters.git.notes import read_note
 from punchlist.adapters.git.workshop import Workshop
+from punchlist.app.after.prove.ledger_patches import Landing
 from punchlist.app.session import Session
 from punchlist.errors import PunchlistError, UsageError
 from punchlist.model.item.item import Fact, Item
@@ -13,7 +14,7 @@ from punchlist.model.item.proof import Proof, ProofClass
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.commit_trailers import CommitTrailers, ItemProofs
-from punchlist.model.ledger.fold import fold_entries
+from punchlist.model.ledger.fold import begin, fold
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.verify_ledger import Ledger
 
@@ -29,6 +30,10 @@ class Evidence(Struct, frozen=True):
     examined: dict[int, tuple[Proof, ...]]
     reproduced: dict[int, ev.Reproduced]
     digest: str
+    batches: tuple[int, ...] = ()
+    """The batches that are said to be in the commit."""
+    landings: tuple[Landing, ...] = ()
+    """The patches of all batches that landed until then, as they were before the commit."""
     late: frozenset[int] = frozenset()
     """Items that were found only after another fix of the same commit: the parent lacks them."""
 
@@ -109,8 +114,38 @@ def _collect(
             examined |= event.proofs
         elif isinstance(event, ev.Reproduced) and event.red:
             reproduced[event.item] = event
-    run, late = fold_entries(trailers.run, before), _find_late(before, batches)
-    return Evidence(run, claims, examined, reproduced, digest, late)
+    run, landings = _replay(trailers.run, entries, at, batches)
+    late = _find_late(before, batches)
+    return Evidence(run, claims, examined, reproduced, digest, batches, landings, late)
+
+
+def _replay(
+    name: str, entries: list[ev.Entry], at: int, batches: tuple[int, ...]
+) -> tuple[Run, tuple[Landing, ...]]:
+    """Return the run as it was at the commit's anchor, and what landed until all of the batches
+    had. Patches are taken from before the anchor only: what is after it could be written anew.
+    """
+    lines = iter(entries[:at])
+    run = begin(name, lines)
+    landings: list[Landing] = []
+    for entry in lines:
+        if isinstance(entry.event, ev.Committed):
+            landings.append(_pick_patches(run, entry.event))
+        run = fold(run, entry)
+    landed = {number for each in landings for number, _ in each.patches}
+    later = (each.event for each in entries[at:] if isinstance(each.event, ev.Committed))
+    for event in later:
+        if landed.issuperset(batches):
+            break
+        landings.append(_pick_patches(run, event))
+        landed.update(each.batch for each in event.landed)
+    return run, tuple(landings)
+
+
+def _pick_patches(run: Run, event: ev.Committed) -> Landing:
+    known = run.work.patches
+    numbers = [each.batch for each in event.landed]
+    return Landing(tuple((number, known[number]) for number in numbers if number in known))
 
 
 def _find_claims(entries: list[ev.Entry], commit: str) -> tuple[tuple[int, ...], ItemProofs]:

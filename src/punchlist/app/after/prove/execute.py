@@ -3,37 +3,28 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from msgspec import Struct
-
-from punchlist.app.after.prove.bench import FindingKey, ProofBench, count_passed
+from punchlist.app.after.prove.bench import FindingBench, FindingKey
+from punchlist.app.after.prove.checks_here import ChecksHere
 from punchlist.app.after.prove.evidence import Evidence
-from punchlist.app.after.prove.verdict import EXECUTABLE, ClaimVerdict, Verdict
-from punchlist.model.checks.check import Check, CheckKind
+from punchlist.app.after.prove.ground import ProvenCommit
+from punchlist.app.after.prove.verdict import EXECUTABLE, ClaimVerdict, Said, Verdict
+from punchlist.model.checks.check import Check
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Reproduced
 from punchlist.model.patch.patch import Patch
 from punchlist.steps.judging.witness import WitnessRun, make_file_patch
 from punchlist.steps.reproduce import is_private_path
 
-Said = tuple[Verdict, str]
-_PER_TEST = (CheckKind.PYTEST, CheckKind.UNITTEST, CheckKind.JUNIT)
-
-
-class ProvenCommit(Struct, frozen=True):
-    """A commit, its only parent, and the files that it changes."""
-
-    commit: str
-    parent: str
-    paths: tuple[str, ...]
-
 
 class ClaimExecutor:
-    """`refused`: why no check may be run here, or ''."""
+    """Takes from the evidence what is claimed, never what judges it: analyzers and checks are
+    those of this clone.
+    """
 
     def __init__(
-        self, at: ProvenCommit, evidence: Evidence, bench: ProofBench, refused: str
+        self, at: ProvenCommit, evidence: Evidence, bench: FindingBench, checks: ChecksHere
     ) -> None:
-        self._at, self._evidence, self._bench, self._refused = at, evidence, bench, refused
+        self._at, self._evidence, self._bench, self._checks = at, evidence, bench, checks
         self._tests: tuple[str, ...] = ()
 
     async def execute_all(self) -> list[ClaimVerdict]:
@@ -50,10 +41,11 @@ class ClaimExecutor:
             verdict, said = Verdict.CANNOT_TELL, word
         elif kind is ProofClass.RECHECKED:
             verdict, said = await self._recheck(item)
-        elif self._refused:
-            verdict, said = Verdict.CANNOT_TELL, self._refused
+        elif self._checks.found.refused:
+            verdict, said = Verdict.CANNOT_TELL, self._checks.found.refused
         elif kind is ProofClass.CHECKED:
-            verdict, said = await self._check()
+            seen = await self._checks.judge(self._at)
+            verdict, said = seen.verdict, seen.said
         elif kind is ProofClass.WITNESSED:
             verdict, said = await self._witness(item)
         else:
@@ -129,50 +121,17 @@ class ClaimExecutor:
         items = [item for item, kinds in claims if ProofClass.RECHECKED in kinds and item in among]
         return Counter(key for item in items for key in self._find_keys(item))
 
-    async def _check(self) -> Said:
-        """The checks that judged are as green as on the parent."""
-        baselines = self._evidence.run.checks.baselines
-        names = [name for name, known in baselines.items() if not known.unusable or known.judges]
-        said = []
-        for name in names:
-            check = self._bench.checks.get(name)
-            if check is None:
-                return Verdict.CANNOT_TELL, f"no check here is called {name}"
-            verdict, told = await self._run_whole(check)
-            if verdict is not Verdict.AGREE:
-                return verdict, told
-            said.append(told)
-        if not said:
-            return Verdict.CANNOT_TELL, "the evidence names no check that could judge"
-        return Verdict.AGREE, "; ".join(said)
-
-    async def _run_whole(self, check: Check) -> Said:
-        parent, commit = self._at.parent, self._at.commit
-        known = await self._bench.measure(check, parent)
-        before = await self._bench.run_check(check, parent)
-        if before.tests and not count_passed(before):  # what the fix cured
-            now = await self._bench.run_check(check, commit)
-            if now.green and count_passed(now):
-                return Verdict.AGREE, f"{check.name}: {count_passed(now)} tests pass, none before"
-        if known.unusable:
-            return Verdict.CANNOT_TELL, f"{check.name} cannot judge here: {known.unusable}"
-        passed, why = await self._bench.compare(check, parent, commit)
-        count = f"{count_passed(before)} tests as on the parent" if before.tests else why
-        if passed:
-            return Verdict.AGREE, f"{check.name}: {count}"
-        return Verdict.DISAGREE, f"{check.name}: {why}"
-
     async def _witness(self, item: int) -> Said:
         """The named tests fail on the parent, pass on the commit, and fail on the parent again."""
         proof = self._evidence.find_proof(item, ProofClass.WITNESSED)
         if proof is None or not proof.tests:
             return Verdict.CANNOT_TELL, "the evidence does not name the tests"
-        check = self._bench.checks.get(proof.check)
+        check = self._checks.choose_telling(proof.check)
         if check is None:
-            return Verdict.CANNOT_TELL, f"no check here is called {proof.check}"
+            return Verdict.CANNOT_TELL, "no check here tells what became of each test"
         for path, tests in ((each.path, each.tests) for each in proof.tests):
             self._tests += tests
-            brought = await self._bench.read_text(self._at.commit, path)
+            brought = await self._checks.read_text(self._at.commit, path)
             if brought is None:
                 return Verdict.DISAGREE, f"the commit has no file {path}"
             own = [make_file_patch(path, brought)] if path in self._at.paths else []
@@ -188,10 +147,10 @@ class ClaimExecutor:
             return Verdict.CANNOT_TELL, "the evidence has no private test of it"
         if not is_private_path(test, self._evidence.run.id):
             return Verdict.CANNOT_TELL, "its private test is not where punchlist puts them"
-        if await self._bench.read_text(self._at.parent, test.path) is not None:
+        if await self._checks.read_text(self._at.parent, test.path) is not None:
             return Verdict.CANNOT_TELL, "a file of the project has the name of its private test"
         proof = self._evidence.find_proof(item, ProofClass.REPRODUCED)
-        check = self._choose_check(proof.check if proof is not None else "")
+        check = self._checks.choose_telling(proof.check if proof is not None else "")
         if check is None:
             return Verdict.CANNOT_TELL, "no check here tells what became of each test"
         return await self._turn_private(check, test)
@@ -201,10 +160,6 @@ class ClaimExecutor:
         extra = [make_file_patch(test.path, test.content)]
         said = await self._turn(check, test.path, frozenset(), extra, extra)
         return said or (Verdict.AGREE, f"a private test ({check.name}): red, green, red again")
-
-    def _choose_check(self, name: str) -> Check | None:
-        telling = [each for each in self._bench.checks.values() if each.kind in _PER_TEST]
-        return next((each for each in telling if each.name == name), next(iter(telling), None))
 
     async def _turn(
         self,
@@ -218,15 +173,15 @@ class ClaimExecutor:
         Without `tests`, any must fail before, and all must pass after.
         """
         at = self._at
-        red = await self._bench.run_tests(check, path, at.parent, before)
+        red = await self._checks.run_tests(check, path, at.parent, before)
         if said := _judge_red(red, tests):
             return said
-        green = await self._bench.run_tests(check, path, at.commit, after)
+        green = await self._checks.run_tests(check, path, at.commit, after)
         lost = sorted((tests or red.failed) - green.passed)
         if green.vain or lost:
             why = green.vain or f"{lost[0]} does not pass"
             return Verdict.DISAGREE, f"{path} on the commit: {why}"
-        return _judge_red(await self._bench.run_tests(check, path, at.parent, before), tests)
+        return _judge_red(await self._checks.run_tests(check, path, at.parent, before), tests)
 
 
 def _judge_red(seen: WitnessRun, tests: frozenset[str]) -> Said | None:

@@ -40,6 +40,10 @@ class CommitVerdict(Struct, frozen=True, kw_only=True):
     """The hash of the ledger that its trailers name."""
     evidence: str = ""
     """SHA-256 of the evidence."""
+    faults: tuple[str, ...] = ()
+    """What speaks against it, besides its claims."""
+    noted: tuple[str, ...] = ()
+    """Where the evidence differs from what was chosen here, and what could not judge here."""
 
 
 class ProofReport(Struct, frozen=True, kw_only=True):
@@ -49,7 +53,26 @@ class ProofReport(Struct, frozen=True, kw_only=True):
     """The commands of the checks that were run, as this machine has them."""
     skipped: int = 0
     """Commits of the range that claim nothing."""
+    unclaimed: tuple[str, ...] = ()
+    """These commits."""
+    unclaimed_allowed: bool = False
+    base: str = ""
+    """The commit whose tests, configuration and findings everything was compared with."""
+    chosen: str = ""
+    """How the base was chosen here."""
+    end: str = ""
+    """The last commit of the range."""
+    analyzers: tuple[str, ...] = ()
+    """The analyzers that looked at the end of the range and at the base."""
+    findings: tuple[str, ...] = ()
+    """What they report of the end and not of the base."""
+    faults: tuple[str, ...] = ()
+    """What speaks against the range as a whole."""
+    noted: tuple[str, ...] = ()
 
+
+Said = tuple[Verdict, str]
+"""A verdict and its reason."""
 
 EXECUTABLE = frozenset(
     {ProofClass.CHECKED, ProofClass.RECHECKED, ProofClass.WITNESSED, ProofClass.REPRODUCED}
