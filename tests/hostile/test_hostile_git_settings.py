@@ -257,3 +257,15 @@ def test_a_submodule_is_not_entered_with_its_own_configuration(victim):
     ran = victim.start(victim.python, "-c", REMOTE_CALLS)
     assert ran.returncode == 0, ran.stderr
     assert victim.programs.marks == []
+
+
+def test_a_rewritten_address_turns_no_local_fetch_into_a_program(victim):
+    settings = {
+        "core.sshCommand": str(victim.programs.make("ssh")),
+        "url.ssh://evil/.insteadOf": "/",
+    }
+    hide_in(victim, "config", write_settings(settings.items()))
+    for arguments in (("run", "--no-checks", *RUFF), ("apply",)):
+        ran = victim.punchlist(*arguments)
+        assert victim.programs.marks == [], arguments
+        assert ran.returncode == 0, ran.stdout + ran.stderr
