@@ -1,7 +1,6 @@
 """Layered settings (default < user < repository < environment < flag) with their origins."""
 
 import os
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_origin
@@ -17,6 +16,7 @@ from punchlist.adapters.sandbox.settings import SandboxSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import CONFIGURATION, Protected
+from punchlist.model.finding.guarded_text import Unparsable, parse_json, parse_toml
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.selection import Selection
 from punchlist.model.item.batch import SUBJECT_FIELDS, CommitGrouping
@@ -353,7 +353,7 @@ def load_settings(
     env = os.environ if environment is None else environment
     layers = list(_user_layer(env))
     if repository is not None:
-        layers.append(Layer(REPOSITORY_FILE, parse_toml(repository, REPOSITORY_FILE)))
+        layers.append(Layer(REPOSITORY_FILE, parse_settings(repository, REPOSITORY_FILE)))
     return merge_layers([*layers, *folders, *_environment_layers(env), *_flag_layers(flags)])
 
 
@@ -449,7 +449,7 @@ def restore_values(
 
 
 def decode_settings(text: str) -> LoadedSettings:
-    return msgspec.json.decode(text, type=LoadedSettings)
+    return parse_json(text, LoadedSettings)
 
 
 def _merge_tables(
@@ -467,7 +467,7 @@ def _merge_tables(
 def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
     path = user_file(env)
     try:
-        yield Layer(str(path), parse_toml(path.read_text("utf-8"), str(path)))
+        yield Layer(str(path), parse_settings(path.read_text("utf-8"), str(path)))
     except FileNotFoundError:
         if "PUNCHLIST_CONFIG" in env:
             raise SettingsError(
@@ -477,10 +477,11 @@ def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
 
 
-def parse_toml(text: str, origin: str) -> Tables:
+def parse_settings(text: str, origin: str) -> Tables:
+    """Parse a settings file. Raise SettingsError, which begins with `origin`."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(text)
+    except Unparsable as error:
         raise SettingsError(
             f"{origin}: not TOML: {error}", hint="`punchlist init` writes one that works"
         ) from error

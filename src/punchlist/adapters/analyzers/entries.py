@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from punchlist.intake.raw_finding import RawFinding, Unreadable, shorten_raw
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.analyzer import Analysis
 
@@ -25,7 +26,7 @@ def decode_json(output: bytes, shape: type[T], *, strict: bool = True) -> T:
     """Decode JSON; invalid Unicode is replaced. Raise msgspec.DecodeError otherwise."""
     text = output.removeprefix(codecs.BOM_UTF8)
     try:
-        return msgspec.json.decode(text, type=shape, strict=strict)
+        return parse_json(text, shape, strict=strict)
     except msgspec.ValidationError:
         raise
     except RecursionError as error:
@@ -34,7 +35,7 @@ def decode_json(output: bytes, shape: type[T], *, strict: bool = True) -> T:
         mended = _repair_unicode(text)
         if mended == text:
             raise msgspec.DecodeError(str(error)) from error
-        return msgspec.json.decode(mended, type=shape, strict=strict)
+        return parse_json(mended, shape, strict=strict)
 
 
 def _repair_unicode(output: bytes) -> bytes:

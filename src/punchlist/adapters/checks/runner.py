@@ -25,6 +25,7 @@ from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckKind, CheckResult
 from punchlist.model.checks.failure_cause import find_python
 from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.ports.tree import Tree
 
 _CHILD_LINES = Path(__file__).with_name("child_lines.py")
@@ -183,9 +184,7 @@ async def _measure_lines(
         return ExecutedLines(unknown=f"coverage.py could not measure it: {why}")
     try:
         files, statements = (
-            msgspec.json.decode(
-                read_untrusted(session.reports / name, LIMIT), type=dict[str, tuple[int, ...]]
-            )
+            parse_json(read_untrusted(session.reports / name, LIMIT), dict[str, tuple[int, ...]])
             for name in ("lines.json", "statements.json")
         )
     except (OSError, msgspec.DecodeError):

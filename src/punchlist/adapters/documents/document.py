@@ -16,6 +16,7 @@ from punchlist.adapters.documents import markdown
 from punchlist.errors import UsageError
 from punchlist.intake.json_entry import LISTS, PATH, TITLE, decode_entry
 from punchlist.intake.source_files import Sources
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
@@ -85,11 +86,11 @@ def detect_format(content: bytes) -> Read | None:
     """Return the parser for the content, or None. Raise msgspec.MsgspecError for broken JSON."""
     start = content.lstrip()[:1]
     if start == b"[":
-        msgspec.json.decode(content, type=_RAW_LIST)
+        parse_json(content, _RAW_LIST)
         return _read_list
     if start == b"{":
         try:
-            return _detect_object(msgspec.json.decode(content, type=_RAW_FIELDS))
+            return _detect_object(parse_json(content, _RAW_FIELDS))
         except msgspec.DecodeError:
             if not _is_json_lines(content):
                 raise
@@ -120,24 +121,24 @@ def _is_json_lines(content: bytes) -> bool:
     if not end or not rest.strip():
         return False
     try:
-        fields = msgspec.json.decode(line, type=_RAW_FIELDS)
+        fields = parse_json(line, _RAW_FIELDS)
     except msgspec.MsgspecError:
         return False
     return _is_finding(fields) or rdjson.is_diagnostic(fields)
 
 
 def _read_list(content: bytes, sources: Sources, name: str) -> Analysis:
-    entries = _unfold_groups(msgspec.json.decode(content, type=_RAW_LIST))
+    entries = _unfold_groups(parse_json(content, _RAW_LIST))
     return collect_findings(name, entries, decode_entry, sources)
 
 
 def _read_fields(content: bytes, sources: Sources, name: str, keys: Iterable[str]) -> Analysis:
     """Read the lists under those keys, in their order."""
-    fields = msgspec.json.decode(content, type=_RAW_FIELDS)
+    fields = parse_json(content, _RAW_FIELDS)
     entries: list[msgspec.Raw] = []
     for key in keys:
         if key in fields:
-            entries += msgspec.json.decode(fields[key], type=_RAW_LIST)
+            entries += parse_json(fields[key], _RAW_LIST)
     return collect_findings(name, _unfold_groups(entries), decode_entry, sources)
 
 
@@ -145,7 +146,7 @@ def _read_lines(content: bytes, sources: Sources, name: str) -> Analysis:
     if not _is_json_lines(content):
         return collect_findings(name, [msgspec.Raw(content)], decode_entry, sources)
     lines = [line for line in content.splitlines() if line.strip()]
-    first = msgspec.json.decode(lines[0], type=_RAW_FIELDS)
+    first = parse_json(lines[0], _RAW_FIELDS)
     if rdjson.is_diagnostic(first):
         return rdjson.parse_lines(content, sources, name)
     return collect_findings(name, map(msgspec.Raw, lines), decode_entry, sources)
@@ -161,7 +162,7 @@ def _unfold_groups(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
     unfolded: list[msgspec.Raw] = []
     for entry in entries:
         try:
-            group = msgspec.json.decode(entry, type=_FindingGroup)
+            group = parse_json(entry, _FindingGroup)
         except msgspec.MsgspecError:
             unfolded.append(entry)
         else:
@@ -170,7 +171,7 @@ def _unfold_groups(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
 
 
 def _with_status(finding: msgspec.Raw, status: str) -> msgspec.Raw:
-    fields = msgspec.json.decode(finding) if status else None
+    fields = parse_json(finding, object) if status else None
     if not isinstance(fields, dict):
         return finding
     return msgspec.Raw(msgspec.json.encode({**fields, "status": status}))
@@ -198,7 +199,7 @@ def _repair_escapes(content: bytes) -> bytes:
         return content
     try:
         return bytes(decode_json(content, msgspec.Raw))
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         return content  # it is not one JSON value; its parser reports that
 
 

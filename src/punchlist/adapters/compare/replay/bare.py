@@ -14,6 +14,7 @@ from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.compare.replay.recording import HERE, VALUES, RecordedCall
 from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.sandbox import Rlimits
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.ports.tree import Tree
 
 _SCRIPT = HERE / "child_replay.py"
@@ -177,7 +178,7 @@ def parse_answers(raw: bytes) -> BareAnswers:
     asks: frozenset[str] = frozenset()
     for line in raw.splitlines():
         try:
-            match msgspec.json.decode(line):
+            match parse_json(line, object):
                 case ["call", str(key), int(turn), *rest]:
                     calls[key, turn] = msgspec.convert(rest, Answer)
                 case ["asks", *names]:
