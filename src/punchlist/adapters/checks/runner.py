@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from punchlist.adapters.checks.junit import LIMIT, read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.model.checks.changed_lines import ExecutedLines
@@ -99,11 +99,9 @@ class LocalCheckRunner:
     @contextmanager
     def _make_session(self, check: Check, tree: Tree) -> Iterator[CheckSession]:
         """Make a session with a report folder of its own."""
-        with tempfile.TemporaryDirectory(
-            prefix="punchlist-check-", ignore_cleanup_errors=True
-        ) as folder:
+        with temporary_folder("punchlist-check-") as folder:
             names = ModuleNames(tree.files())
-            reports = Path(folder).resolve()
+            reports = folder.resolve()
             yield CheckSession(
                 check=check,
                 reports=reports,

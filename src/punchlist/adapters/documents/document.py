@@ -16,11 +16,11 @@ from punchlist.adapters.documents import markdown
 from punchlist.errors import UsageError
 from punchlist.intake.json_entry import LISTS, PATH, TITLE, decode_entry
 from punchlist.intake.source_files import Sources
-from punchlist.model.finding.guarded_text import parse_json
+from punchlist.model.finding.guarded_text import Unparsable, parse_json
+from punchlist.model.finding.reading_limits import MEGABYTE, reading_limits
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
-LIMIT = 256 << 20
 FORMATS = (
     "SARIF 2.1.0, reviewdog's rdjson or rdjsonl, a JSON list of findings (or an object that has"
     " one), or a Markdown findings document"
@@ -48,11 +48,11 @@ class FindingsDocument:
         self._read = read
 
     @classmethod
-    def open(cls, path: Path, *, name: str = "", limit: int = LIMIT) -> Self:
+    def open(cls, path: Path, *, name: str = "") -> Self:
         """Open a file; `name` is the source of the findings (default: the file). Raise UsageError
         if it is unreadable or of unknown format.
         """
-        return cls.parse(_read_file(path, limit), path, name=name)
+        return cls.parse(_read_file(path), path, name=name)
 
     @classmethod
     def parse(cls, content: bytes, path: Path, *, name: str = "") -> Self:
@@ -61,12 +61,11 @@ class FindingsDocument:
         hint = f"give {FORMATS}"
         try:
             read = detect_format(content)
+        except Unparsable as error:
+            raise UsageError(f"{path} is {error}", hint=hint) from error
         except msgspec.MsgspecError as error:
             problem = f"{path} is not valid JSON: {error}"
             hint = "make the report again; nothing was read from this one"
-            raise UsageError(problem, hint=hint) from error
-        except RecursionError as error:
-            problem = f"{path} is nested too deeply to be a report"
             raise UsageError(problem, hint=hint) from error
         if read is None:
             raise UsageError(f"{path} is of no format that punchlist knows", hint=hint)
@@ -177,16 +176,18 @@ def _with_status(finding: msgspec.Raw, status: str) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode({**fields, "status": status}))
 
 
-def _read_file(path: Path, limit: int) -> bytes:
+def _read_file(path: Path) -> bytes:
+    most = reading_limits().report_size
     try:
         size, mode = path.stat().st_size, path.stat().st_mode
         # A pipe can be read only once, and a resumed run reads again.
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             hint = "save the findings into a file, and give that"
             raise UsageError(f"{path} is no plain file", hint=hint)
-        if size > limit:
-            problem = f"{path} is {size >> 20} MB; at most {limit >> 20} MB are read"
-            raise UsageError(problem, hint="split it, or leave out what is not needed")
+        if size > most * MEGABYTE:
+            problem = f"{path} is {size / MEGABYTE:.3g} MB; at most {most} MB are read"
+            hint = "split it, leave out what is not needed, or raise limits.report-size"
+            raise UsageError(problem, hint=hint)
         return path.read_bytes()
     except OSError as error:
         hint = "give the path of a findings file"

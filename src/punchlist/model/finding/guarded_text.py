@@ -96,11 +96,11 @@ def find_ini(text: str | None) -> "RawConfigParser":
         return parse_ini("")
 
 
-def parse_json(raw: bytes | str, kind: type[T], *, strict: bool = True) -> T:
+def parse_json(raw: bytes | str | msgspec.Raw, kind: type[T], *, strict: bool = True) -> T:
     """Decode JSON as this type. Raise msgspec.DecodeError if it is not JSON, is not of the type or
     is nested too deeply.
     """
-    data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
+    data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else bytes(raw)
     refuse_deep_json(data)
     try:
         return msgspec.json.decode(data, type=kind, strict=strict)
