@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from punchlist.adapters.stoppable import heed_stop
 from punchlist.intake.raw_finding import RawFinding, Unreadable, shorten_raw
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding, RefusedEntry
@@ -90,6 +91,7 @@ def collect_findings(
     findings: list[Finding] = []
     refused: list[RefusedEntry] = []
     for entry in entries:
+        heed_stop()
         raw = bytes(entry)
         try:
             note = read(raw)

@@ -1,6 +1,5 @@
 """A findings file: detect its format by content, then parse it entry by entry."""
 
-import asyncio
 import codecs
 import stat
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +12,7 @@ import msgspec
 from punchlist.adapters.analyzers.entries import collect_findings, decode_json
 from punchlist.adapters.analyzers.formats import rdjson, sarif
 from punchlist.adapters.documents import markdown
+from punchlist.adapters.stoppable import heed_stop, run_stoppable
 from punchlist.errors import UsageError
 from punchlist.intake.json_entry import LISTS, PATH, TITLE, decode_entry
 from punchlist.intake.source_files import Sources
@@ -72,7 +72,7 @@ class FindingsDocument:
         return cls(name or f"file:{path.name}", content, read)
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
-        return await asyncio.to_thread(self._parse_content, tree)
+        return await run_stoppable(self._parse_content, tree)
 
     def _parse_content(self, tree: Tree) -> Analysis:
         try:
@@ -160,6 +160,7 @@ def _unfold_groups(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
     """Return the findings inside groups and report items, each with its item's status."""
     unfolded: list[msgspec.Raw] = []
     for entry in entries:
+        heed_stop()
         try:
             group = parse_json(entry, _FindingGroup)
         except msgspec.MsgspecError:

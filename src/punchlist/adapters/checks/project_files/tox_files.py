@@ -87,7 +87,7 @@ def _read_tables(name: str, table: dict[str, Any]) -> Iterator[Line]:
 
 def _read_word(part: object) -> list[str]:
     if isinstance(part, str):
-        return [_fill(part, configparser.RawConfigParser())]
+        return [_fill(part, find_ini(None))]
     if isinstance(part, dict) and part.get("replace") == "posargs":
         return [word for each in as_list(part.get("default")) for word in _read_word(each)]
     return [UNKNOWN]
