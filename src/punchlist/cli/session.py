@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BEAT = 0.2
-_PATIENCE = 3.0
+_PATIENCE = 2.0
 """Seconds that a stopped command has to do its next step, and then to end."""
 _GUARDS: "list[_StopGuard]" = []
 

@@ -128,7 +128,8 @@ def _decode_yaml(text: str, origin: str) -> Mapping[Any, Any]:
         mark = getattr(cause, "problem_mark", None)
         where = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
         problem = getattr(cause, "problem", None) or error
-        raise WorkflowError(f"{origin}:{where} not YAML: {problem}") from error
+        what = f"{origin}:{where} not YAML: {problem}"
+        raise WorkflowError(what, hint="see `punchlist workflows show proven`") from error
     if not isinstance(data, dict):
         raise WorkflowError(
             f"{origin}: must have `about` and `steps`", hint="see `punchlist workflows show proven`"

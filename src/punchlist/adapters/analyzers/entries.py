@@ -27,7 +27,7 @@ def decode_json(output: bytes, shape: type[T], *, strict: bool = True) -> T:
     """Decode JSON; invalid Unicode is replaced. Raise msgspec.DecodeError otherwise."""
     text = output.removeprefix(codecs.BOM_UTF8)
     try:
-        return parse_json(text, shape, strict=strict)
+        return msgspec.json.decode(text, type=shape, strict=strict)
     except msgspec.ValidationError:
         raise
     except RecursionError as error:
