@@ -22,6 +22,10 @@ class RepositoryError(PunchlistError):
     """Git, or the repository, is not in a state to work with."""
 
 
+class FolderTooLarge(RepositoryError):
+    """A folder has more files, or is deeper, than is read."""
+
+
 class SettingsError(PunchlistError):
     """A settings file or value is wrong."""
 

@@ -1,7 +1,6 @@
 """Layered settings (default < user < repository < environment < flag) with their origins."""
 
 import os
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_origin
@@ -17,7 +16,9 @@ from punchlist.adapters.sandbox.settings import SandboxSettings
 from punchlist.errors import SettingsError
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.protected import CONFIGURATION, Protected
+from punchlist.model.finding.guarded_text import Unparsable, parse_json, parse_toml
 from punchlist.model.finding.late_pattern import late_pattern
+from punchlist.model.finding.reading_limits import ReadingLimits
 from punchlist.model.finding.selection import Selection
 from punchlist.model.item.batch import SUBJECT_FIELDS, CommitGrouping
 from punchlist.views.pulls.conversation import FixOffer, ResolveRule
@@ -26,6 +27,7 @@ REPOSITORY_FILE = ".punchlist.toml"
 _PREFIX = "PUNCHLIST_"
 _RESERVED = {"PUNCHLIST_HOME", "PUNCHLIST_CONFIG", "PUNCHLIST_CHILD"}
 _BRACED = late_pattern(r"\{[^{}]*\}?|\}")
+READING = ReadingLimits()
 _LISTED = "`punchlist doctor --settings` lists them"
 
 Tables = dict[str, Any]
@@ -73,6 +75,24 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     the worker that drives it: agents' calls, and the examination of single fixes. Only runs that
     were queued are spread. A repository cannot set it.
     """
+    files: Annotated[int, Meta(ge=1000)] = READING.files
+    """How many files a folder that is looked through may have. This limit and those below are met
+    by no honest project; what is over one is left out or refused, and named. A repository cannot
+    set them.
+    """
+    depth: Annotated[int, Meta(ge=20, le=1000)] = READING.depth
+    """How many folders deep a file may be; a deeper one is not looked at."""
+    file_size: Annotated[int, Meta(ge=1)] = READING.file_size
+    """How many MB a file may have that is read as text."""
+    nesting: Annotated[int, Meta(ge=20, le=250)] = READING.nesting
+    """How deep brackets, tables and lists may be nested in a file that is parsed."""
+    report_size: Annotated[int, Meta(ge=1)] = READING.report_size
+    """How many MB a file of findings may have."""
+
+    @property
+    def reading(self) -> ReadingLimits:
+        names = ReadingLimits.__struct_fields__
+        return ReadingLimits(**{name: getattr(self, name) for name in names})
 
 
 class TrackSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -353,7 +373,7 @@ def load_settings(
     env = os.environ if environment is None else environment
     layers = list(_user_layer(env))
     if repository is not None:
-        layers.append(Layer(REPOSITORY_FILE, parse_toml(repository, REPOSITORY_FILE)))
+        layers.append(Layer(REPOSITORY_FILE, parse_settings(repository, REPOSITORY_FILE)))
     return merge_layers([*layers, *folders, *_environment_layers(env), *_flag_layers(flags)])
 
 
@@ -449,7 +469,7 @@ def restore_values(
 
 
 def decode_settings(text: str) -> LoadedSettings:
-    return msgspec.json.decode(text, type=LoadedSettings)
+    return parse_json(text, LoadedSettings)
 
 
 def _merge_tables(
@@ -467,7 +487,7 @@ def _merge_tables(
 def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
     path = user_file(env)
     try:
-        yield Layer(str(path), parse_toml(path.read_text("utf-8"), str(path)))
+        yield Layer(str(path), parse_settings(path.read_text("utf-8"), str(path)))
     except FileNotFoundError:
         if "PUNCHLIST_CONFIG" in env:
             raise SettingsError(
@@ -477,10 +497,11 @@ def _user_layer(env: Mapping[str, str]) -> Iterator[Layer]:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
 
 
-def parse_toml(text: str, origin: str) -> Tables:
+def parse_settings(text: str, origin: str) -> Tables:
+    """Parse a settings file. Raise SettingsError, which begins with `origin`."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(text)
+    except Unparsable as error:
         raise SettingsError(
             f"{origin}: not TOML: {error}", hint="`punchlist init` writes one that works"
         ) from error

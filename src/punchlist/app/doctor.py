@@ -4,7 +4,6 @@ import asyncio
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from punchlist.adapters.agents.registry import build_agent, find_keys, list_keys
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.adapters.analyzers.registry import detect_analyzers
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import ENVIRONMENTS
 from punchlist.adapters.process.run import Origin, run
@@ -191,11 +191,11 @@ async def ask_agents(home: Path, settings: Settings) -> list[Probe]:
 
 
 async def _ask_agent(name: str, settings: Settings, home: Path) -> Probe:
-    with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as made:
-        folder = Path(made) / "empty"
+    with temporary_folder("punchlist-") as made:
+        folder = made / "empty"
         folder.mkdir()
         place = AgentPlace(
-            folder=Path(made) / "agents",
+            folder=made / "agents",
             state=home,
             user=Path.home(),
             sandbox=settings.agents.sandbox,
@@ -205,7 +205,7 @@ async def _ask_agent(name: str, settings: Settings, home: Path) -> Probe:
         own = merge_settings(name, settings.agent, settings.agents)
         own = replace(own, timeout=min(own.timeout, _LONGEST))
         try:
-            agent = build_agent(AgentSetup(name, own, place, FolderArtifacts(Path(made) / "kept")))
+            agent = build_agent(AgentSetup(name, own, place, FolderArtifacts(made / "kept")))
         except SettingsError as error:
             return _answer_probe(name, f"{error}; {error.hint}", answers=False)
         ask = Ask(role=ROLE, label=f"{ROLE} {name}", prompt=_PROMPT, folder=folder)

@@ -13,6 +13,7 @@ from punchlist.adapters.store.permissions import keep_private
 from punchlist.app.start.allowance import Allowance
 from punchlist.app.stores import open_artifacts, open_state
 from punchlist.errors import RepositoryError
+from punchlist.model.finding.reading_limits import use_reading_limits
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.outcome import run_outcome
@@ -71,7 +72,9 @@ class Session:
         """
         mark_foreign(find_work_tree(start))
         checkout = await _find_checkout(start, repository, unborn=readonly)
-        load_settings(None, flags or {})  # raises on a mistake before anything is touched
+        # Raises on a mistake before anything is touched.
+        known = load_settings(None, flags or {}).settings
+        use_reading_limits(known.limits.reading)
         return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
     @cached_property

@@ -10,10 +10,11 @@ from punchlist.adapters.store.artifacts import FolderStore
 from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.errors import LedgerBroken, SettingsError, StoreError
 from punchlist.model.finding.late_pattern import late_pattern
+from punchlist.model.finding.reading_limits import ReadingLimits
 from punchlist.model.ledger.hash_chain import verify_lines
 from punchlist.ports.artifacts import ArtifactStore
 from punchlist.ports.state import SharedState
-from punchlist.settings import REPOSITORY_FILE, LoadedSettings, Settings
+from punchlist.settings import REPOSITORY_FILE, LoadedSettings, Settings, user_file
 
 if TYPE_CHECKING:
     from punchlist.adapters.postgres.state import PostgresState
@@ -81,6 +82,15 @@ def open_artifacts(settings: Settings, home: Path) -> ArtifactStore:
     plain = any(os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS)
     bucket = Bucket(url, allow_http=plain)
     return ObjectStore(bucket, ObjectCache(home / "objects", settings.objects_cache << 20))
+
+
+def check_reading_settings(loaded: LoadedSettings) -> None:
+    """Raise SettingsError if the repository's own file says how much of it is read."""
+    for field in ReadingLimits.__struct_fields__:
+        name = f"limits.{field.replace('_', '-')}"
+        if loaded.origins.get(name) == REPOSITORY_FILE:
+            what = f"{REPOSITORY_FILE}: {name}: a repository does not choose how much of it is read"
+            raise SettingsError(what, hint=f"take it out, and set it in {user_file()}")
 
 
 def check_spread_settings(loaded: LoadedSettings) -> None:

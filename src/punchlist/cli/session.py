@@ -3,8 +3,9 @@
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import wraps
 from getpass import getuser
 from pathlib import Path
@@ -17,6 +18,10 @@ from punchlist.errors import UsageError
 T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_BEAT = 0.2
+_PATIENCE = 2.0
+"""Seconds that a stopped command has to do its next step, and then to end."""
+_GUARDS: "list[_StopGuard]" = []
 
 
 def run_session(
@@ -34,7 +39,12 @@ def run_session(
         with closing(session):
             return await work(session)
 
-    return asyncio.run(open_and_work())
+    try:
+        return asyncio.run(open_and_work())
+    finally:
+        for guard in _GUARDS:
+            guard.dismiss()
+        _GUARDS.clear()
 
 
 def with_session(
@@ -74,30 +84,73 @@ def login_name() -> str:
 @contextmanager
 def handle_signals(say: Callable[[str], None]) -> Iterator[None]:
     """Cancel the current task on the first signal, so that the run records the stop; exit at the
-    second. That is safe: the ledger is always whole, and the guardian ends orphaned children.
+    second, or if the task does not heed the first because something keeps its loop busy. That is
+    safe: the ledger is always whole, and the guardian ends orphaned children.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     received: list[int] = []
 
-    def handle_signal(number: int) -> None:
-        if received:
-            _exit_now(number)
-        received.append(number)
+    def stop_task() -> None:
         say("stopping; once more to stop at once")
         if task is not None:
             task.cancel()
 
-    def remove_handler(number: int) -> None:
-        loop.remove_signal_handler(number)
-        if received:  # until the command has ended, another signal still gets its message
-            signal.signal(number, lambda number, _: _exit_now(number))
+    def handle_signal(number: int, _: object) -> None:
+        # Not a handler of the loop: that would wait until the loop is free.
+        if received:
+            _exit_now(number)
+        received.append(number)
+        loop.call_soon_threadsafe(stop_task)
+        guard = _StopGuard(loop, number)
+        _GUARDS.append(guard)
+        guard.start()
 
-    with ExitStack() as handlers:
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, handle_signal, number)
-            handlers.callback(remove_handler, number)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number in _SIGNALS:
+        signal.signal(number, handle_signal)
+    try:
         yield
+    finally:
+        if received:  # until the command has ended, another signal still gets its message
+            _GUARDS[-1].expect_end()
+        else:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class _StopGuard(threading.Thread):
+    """Ends the process if a stopped command does not end by itself: its loop, or Python's end, may
+    wait for work that heeds nothing.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+        super().__init__(daemon=True)
+        self._loop = loop
+        self._number = number
+        self._ending = threading.Event()
+        self._dismissed = threading.Event()
+
+    def run(self) -> None:
+        while self._is_awake() and not self._ending.wait(_BEAT):
+            pass
+        if not self._dismissed.wait(_PATIENCE if self._ending.is_set() else 0):
+            _exit_now(self._number)
+
+    def _is_awake(self) -> bool:
+        """Return whether the loop does something else within a few seconds."""
+        seen = threading.Event()
+        with suppress(RuntimeError):  # it is closed
+            self._loop.call_soon_threadsafe(seen.set)
+        return seen.wait(_PATIENCE) or self._ending.is_set() or self._dismissed.is_set()
+
+    def expect_end(self) -> None:
+        """From now on only the end of the process is waited for."""
+        self._ending.set()
+
+    def dismiss(self) -> None:
+        """The command has ended."""
+        self._dismissed.set()
 
 
 def _exit_now(number: int) -> NoReturn:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from punchlist.intake.raw_finding import RawFinding, Unreadable, rank_severity, split_headline
 from punchlist.model.finding import locations as places
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.finding.locations import ParsedLocation
 from punchlist.model.finding.word_lists import load_words
 
@@ -19,7 +19,7 @@ LISTS, TITLE, DETAIL, PATH = (NAMES[name] for name in ("lists", "title", "detail
 
 def decode_entry(raw: bytes) -> RawFinding:
     """Decode and parse one entry; raise Unreadable if it is no object or has no title."""
-    entry = msgspec.json.decode(raw)
+    entry = parse_json(raw, object)
     if not isinstance(entry, dict):
         raise Unreadable(f"is {_json_type(entry)}, not an object with a title")
     return parse_entry(entry)

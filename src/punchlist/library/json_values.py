@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.errors import UsageError
+from punchlist.model.finding.guarded_text import parse_json
 
 
 class JsonValue(Struct, frozen=True, omit_defaults=True):
@@ -40,7 +41,7 @@ class JsonValue(Struct, frozen=True, omit_defaults=True):
     def from_json(cls, text: str | bytes) -> Self:
         """Return the value of a JSON text; raise UsageError if it has another shape."""
         try:
-            return msgspec.json.decode(text, type=cls)
+            return parse_json(text, cls)
         except msgspec.DecodeError as error:
             raise _explain_error(cls.__name__, error) from error
 

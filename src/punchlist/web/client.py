@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.errors import PunchlistError
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.views.plans.plan_forms import Master, Sheet
 from punchlist.views.report_document import ItemPart
 from punchlist.views.tables.fleet import Fleet
@@ -202,15 +203,15 @@ class Client:
 
     def _get(self, answer: type[T], path: str, /, **query: Any) -> T:
         given = {name: value for name, value in query.items() if value is not None}
-        return msgspec.json.decode(self._send("GET", path, params=given), type=answer)
+        return parse_json(self._send("GET", path, params=given), answer)
 
     def _post(
         self, answer: type[T], path: str, data: Struct | None = None, key: str | None = None
     ) -> T:
-        return msgspec.json.decode(self._send("POST", path, **_encode_body(data, key)), type=answer)
+        return parse_json(self._send("POST", path, **_encode_body(data, key)), answer)
 
     def _put(self, answer: type[T], path: str, data: Struct) -> T:
-        return msgspec.json.decode(self._send("PUT", path, **_encode_body(data)), type=answer)
+        return parse_json(self._send("PUT", path, **_encode_body(data)), answer)
 
     def _send(self, method: str, path: str, **more: Any) -> bytes:
         answer = self._http.request(method, f"/api/{path}", **more)
@@ -269,14 +270,14 @@ def _read_events(answer: httpx.Response) -> Iterator[Event]:
             fields[name] = value
             continue
         if "data" in fields:
-            data = msgspec.json.decode(fields["data"], type=dict[str, Any])
+            data = parse_json(fields["data"], dict[str, Any])
             yield Event(fields.get("event", ""), data, fields.get("id", ""))
         fields = {}
 
 
 def _not_done(answer: httpx.Response) -> NotDone:
     try:
-        return NotDone(msgspec.json.decode(answer.content, type=Problem))
+        return NotDone(parse_json(answer.content, Problem))
     except msgspec.MsgspecError:
         status = answer.status_code
         what = f"the server answered {status}"

@@ -116,18 +116,20 @@ def hash_text(text: str) -> str:
 
 
 def _decode_yaml(text: str, origin: str) -> Mapping[Any, Any]:
-    import yaml
+    from punchlist.model.finding.guarded_text import Unparsable
+    from punchlist.model.finding.guarded_yaml import AliasUsed, parse_yaml
 
     try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            why = f"{origin}: aliases (*name) are not part of the language"
-            raise WorkflowError(why, hint="write the step out")
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
+        data = parse_yaml(text, aliases=False)
+    except AliasUsed as error:
+        raise WorkflowError(f"{origin}: {error}", hint="write the step out") from error
+    except Unparsable as error:
+        cause = error.__cause__ or error
+        mark = getattr(cause, "problem_mark", None)
         where = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
-        problem = getattr(error, "problem", None) or error
-        raise WorkflowError(f"{origin}:{where} not YAML: {problem}") from error
+        problem = getattr(cause, "problem", None) or error
+        what = f"{origin}:{where} not YAML: {problem}"
+        raise WorkflowError(what, hint="see `punchlist workflows show proven`") from error
     if not isinstance(data, dict):
         raise WorkflowError(
             f"{origin}: must have `about` and `steps`", hint="see `punchlist workflows show proven`"
@@ -273,9 +275,9 @@ def _follow_rounds(loop: dict[str, Any], rounds: int) -> None:
 
 def load_text(workflow: Workflow) -> dict[str, Any]:
     """Return what the text of the workflow says, to be changed."""
-    import yaml
+    from punchlist.model.finding.guarded_yaml import parse_yaml
 
-    data: dict[str, Any] = yaml.safe_load(workflow.text)
+    data: dict[str, Any] = parse_yaml(workflow.text)
     return data
 
 

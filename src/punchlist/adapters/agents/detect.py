@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from msgspec import Struct
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.scripted import script
 from punchlist.adapters.agents.settings import AgentSettings
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, base_environment, run, which
 from punchlist.adapters.sandbox.home_view import list_secrets
 from punchlist.adapters.sandbox.installations import find_installations, find_path_installations
@@ -80,8 +80,8 @@ class Presence(Struct, frozen=True, kw_only=True):
 
 async def detect_agents(names: Iterable[str], own: Mapping[str, AgentSettings]) -> list[Presence]:
     """Return the presence of each named agent, in order."""
-    with tempfile.TemporaryDirectory(prefix="punchlist-", ignore_cleanup_errors=True) as home:
-        probes = _Probes(Path(home), asyncio.Semaphore(_AT_ONCE))
+    with temporary_folder("punchlist-") as home:
+        probes = _Probes(home, asyncio.Semaphore(_AT_ONCE))
         found = (_detect_agent(name, own.get(name, AgentSettings()), probes) for name in names)
         return list(await asyncio.gather(*found))
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.adapters.agents.cli_agent import make_filename
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.ports.agent import Agent, Ask, Hear, Reply
 from punchlist.ports.artifacts import Artifacts
 
@@ -73,7 +74,7 @@ class Journal:
 
 def _decode_entry(content: bytes | None, label: str) -> _Entry | None:
     try:
-        entry = msgspec.json.decode(content, type=_Entry) if content is not None else None
+        entry = parse_json(content, _Entry) if content is not None else None
     except msgspec.DecodeError:  # of another version, or not ours: ask again
         return None
     return entry if entry and entry.label == label else None

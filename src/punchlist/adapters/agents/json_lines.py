@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from punchlist.model.finding.guarded_text import parse_json
+
 _NONSENSE = 1e15
 """More tokens, seconds or dollars than any call has."""
 _LONGEST = 64 << 20
@@ -84,8 +86,8 @@ def _decode_line(line: bytes) -> object:
     """Decode JSON, or return None; invalid UTF-8 and lone surrogates are replaced."""
     text = line.decode(errors="replace")
     try:
-        return msgspec.json.decode(_HALF.sub(r"\\ufffd", text) if "\\ud" in text.lower() else text)
-    except (msgspec.DecodeError, RecursionError):
+        return parse_json(_HALF.sub(r"\\ufffd", text) if "\\ud" in text.lower() else text, object)
+    except msgspec.DecodeError:
         return None
 
 

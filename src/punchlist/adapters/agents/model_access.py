@@ -13,6 +13,7 @@ from punchlist.adapters.egress.policy import (
     make_placeholder,
     parse_base_url,
 )
+from punchlist.model.finding.guarded_text import parse_json
 
 
 class ModelEndpoint(Struct, frozen=True):
@@ -146,7 +147,7 @@ def _list_options(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, An
 
 def _decode(text: str) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(text, type=dict[str, Any])
+        return parse_json(text, dict[str, Any])
     except msgspec.MsgspecError:  # with comments, or nothing
         return {}
 

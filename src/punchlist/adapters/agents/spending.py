@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.store.atomic_write import write_atomic
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.usage import UNKNOWN_COST, Usage
 
 
@@ -172,6 +173,6 @@ def larger_usage(one: Usage, other: Usage) -> Usage:
 
 def read_usage_file(path: Path) -> Usage:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Usage)
+        return parse_json(path.read_bytes(), Usage)
     except (OSError, msgspec.DecodeError):
         return Usage()

@@ -9,9 +9,11 @@ from typing import Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from punchlist.adapters.stoppable import heed_stop
 from punchlist.intake.raw_finding import RawFinding, Unreadable, shorten_raw
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding, RefusedEntry
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.analyzer import Analysis
 
@@ -34,7 +36,7 @@ def decode_json(output: bytes, shape: type[T], *, strict: bool = True) -> T:
         mended = _repair_unicode(text)
         if mended == text:
             raise msgspec.DecodeError(str(error)) from error
-        return msgspec.json.decode(mended, type=shape, strict=strict)
+        return parse_json(mended, shape, strict=strict)
 
 
 def _repair_unicode(output: bytes) -> bytes:
@@ -89,6 +91,7 @@ def collect_findings(
     findings: list[Finding] = []
     refused: list[RefusedEntry] = []
     for entry in entries:
+        heed_stop()
         raw = bytes(entry)
         try:
             note = read(raw)

@@ -1,11 +1,11 @@
 """Identify a program by its files, so that what it said of a commit can be kept."""
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from punchlist._version import __version__
+from punchlist.adapters.folders.walk import skip_folder, walk_folder
 
 _BINARY = b"\x7fELF"
 _OURS = tuple(Path(__file__).parents[2] / name for name in ("adapters/analyzers", "intake"))
@@ -54,7 +54,7 @@ def _plugs_into(distribution: Path, name: str) -> bool:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in walk_folder(folder, beyond=skip_folder):
         folders[:] = sorted(each for each in folders if each != "__pycache__")
         yield from (Path(place, each) for each in sorted(names))
 

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +20,7 @@ from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurati
 from punchlist.adapters.analyzers.entries import ReportParser, join_analyses
 from punchlist.adapters.analyzers.identity import identify_readers
 from punchlist.adapters.analyzers.looked import account_files
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.programs import is_foreign
 from punchlist.adapters.process.run import Origin, ProcessResult, base_environment, run, which
 from punchlist.adapters.sandbox.git_view import show_repository
@@ -351,8 +351,8 @@ class CommandAnalyzer:
     ) -> Analysis:
         tool = self._tool
         sources = Sources(tree)
-        with self._lend_folders(tree), TemporaryDirectory(prefix="punchlist-tool-") as scratch:
-            folder = Path(scratch).resolve()
+        with self._lend_folders(tree), temporary_folder("punchlist-tool-") as scratch:
+            folder = scratch.resolve()
             code = await self._write_code(folder)
             try:
                 more = tool.write_configuration(tree, folder, code=code)

@@ -12,9 +12,9 @@ from punchlist.adapters.environments.find_pythons import (
     find_python_with,
     find_pythons,
 )
-from punchlist.adapters.environments.named_packages import parse_ini, parse_toml
 from punchlist.adapters.process.programs import which_any
 from punchlist.model.checks.check import Check, CheckKind
+from punchlist.model.finding.guarded_text import find_ini, find_toml
 from punchlist.ports.tree import Tree
 
 _PLACEHOLDER = "no test specified"
@@ -92,7 +92,7 @@ def _make_pytest(python: FoundPython, origin: str) -> Check:
 
 def _find_pytest_config(tree: Tree, files: tuple[str, ...]) -> str:
     """Return the file that configures pytest, or ''."""
-    tool = parse_toml(tree.text("pyproject.toml")).get("tool")
+    tool = find_toml(tree.text("pyproject.toml")).get("tool")
     if isinstance(tool, dict) and "pytest" in tool:
         return "pyproject.toml [tool.pytest]"
     for name, section in _SECTIONS.items():
@@ -157,4 +157,4 @@ def _has_test_target(text: str | None) -> bool:
 
 
 def _has_section(text: str | None, section: str) -> bool:
-    return parse_ini(text).has_section(section)
+    return find_ini(text).has_section(section)

@@ -13,6 +13,7 @@ import msgspec
 
 from punchlist.adapters.checks.environment import CheckoutContext
 from punchlist.adapters.checks.untracked_needs import ENVIRONMENTS, is_unwanted
+from punchlist.adapters.folders.walk import skip_folder, walk_folder
 from punchlist.adapters.process.programs import which_any
 from punchlist.adapters.process.run import base_environment
 from punchlist.adapters.sandbox.support import sandbox_kind
@@ -84,7 +85,7 @@ def _stamp_leftovers(ground: CheckoutContext) -> Iterator[Mark]:
 
 
 def _stamp_folder(folder: Path) -> Iterator[Mark]:
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in walk_folder(folder, beyond=skip_folder):
         wanted = [name for name in folders if not is_unwanted(name) and name not in ENVIRONMENTS]
         folders[:] = sorted(wanted)
         for name in sorted([*folders, *files]):

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +18,14 @@ from punchlist.adapters.checks.junit import LIMIT, read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.check import Check, CheckKind, CheckResult
 from punchlist.model.checks.failure_cause import find_python
 from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.ports.tree import Tree
 
 _CHILD_LINES = Path(__file__).with_name("child_lines.py")
@@ -98,11 +99,9 @@ class LocalCheckRunner:
     @contextmanager
     def _make_session(self, check: Check, tree: Tree) -> Iterator[CheckSession]:
         """Make a session with a report folder of its own."""
-        with tempfile.TemporaryDirectory(
-            prefix="punchlist-check-", ignore_cleanup_errors=True
-        ) as folder:
+        with temporary_folder("punchlist-check-") as folder:
             names = ModuleNames(tree.files())
-            reports = Path(folder).resolve()
+            reports = folder.resolve()
             yield CheckSession(
                 check=check,
                 reports=reports,
@@ -183,9 +182,7 @@ async def _measure_lines(
         return ExecutedLines(unknown=f"coverage.py could not measure it: {why}")
     try:
         files, statements = (
-            msgspec.json.decode(
-                read_untrusted(session.reports / name, LIMIT), type=dict[str, tuple[int, ...]]
-            )
+            parse_json(read_untrusted(session.reports / name, LIMIT), dict[str, tuple[int, ...]])
             for name in ("lines.json", "statements.json")
         )
     except (OSError, msgspec.DecodeError):

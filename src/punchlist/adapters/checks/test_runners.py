@@ -16,6 +16,7 @@ from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.checks.check import Check, CheckKind, TestOutcome
 from punchlist.model.checks.protected import Protected
+from punchlist.model.finding.guarded_text import parse_json
 
 _TAKE_VALUE = frozenset(
     "-c -k -m -n -o -p -r -W --rootdir --ignore --deselect --confcutdir".split()
@@ -186,7 +187,7 @@ class Unittest:
             lines = junit.read_untrusted(
                 session.reports / "outcomes.jsonl", junit.LIMIT
             ).splitlines()
-            parsed = [msgspec.json.decode(line, type=tuple[str, str]) for line in lines]
+            parsed = [parse_json(line, tuple[str, str]) for line in lines]
             tests: dict[str, TestOutcome] = {}
             for name, outcome in parsed[:-1]:
                 tests[name] = junit.worse_outcome(tests.get(name), TestOutcome(outcome))
@@ -275,7 +276,7 @@ def _read_failures(file: Path) -> dict[str, str]:
     """Return how tests failed, as far as it can be read."""
     try:
         lines = junit.read_untrusted(file, junit.LIMIT).splitlines()
-        parsed = [msgspec.json.decode(line, type=tuple[str, str]) for line in lines]
+        parsed = [parse_json(line, tuple[str, str]) for line in lines]
     except (OSError, msgspec.DecodeError):
         return {}
     return {test: junit.trim_failure(text) for test, text in parsed}

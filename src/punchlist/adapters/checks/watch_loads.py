@@ -8,6 +8,7 @@ import msgspec
 
 from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.model.checks.loads import Loads, join_loads
+from punchlist.model.finding.guarded_text import parse_json
 
 _CHILD = Path(__file__).with_name("child_loads.py")
 """Only run in the check's own interpreter."""
@@ -28,7 +29,7 @@ def read_loads(folder: Path) -> Loads:
     found: list[Loads] = []
     for file in sorted(folder.glob("loads-*.json"))[:_PROCESSES]:
         try:
-            found.append(msgspec.json.decode(read_untrusted(file, _LIMIT), type=Loads))
+            found.append(parse_json(read_untrusted(file, _LIMIT), Loads))
         except (OSError, msgspec.MsgspecError):
             continue
     return join_loads(found)

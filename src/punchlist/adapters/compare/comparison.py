@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.compare.call_plan import CallPlan, plan_calls
 from punchlist.adapters.compare.outcomes import SideResult, compare_sides, parse_calls
 from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Rlimits, SandboxWishes
@@ -86,10 +86,8 @@ class Comparison:
     async def _run_side(
         self, plan: CallPlan, tree: Tree, side: str, ground: CheckoutContext
     ) -> SideResult:
-        with tempfile.TemporaryDirectory(
-            prefix="punchlist-compare-", ignore_cleanup_errors=True
-        ) as made:
-            folder = Path(made).resolve()
+        with temporary_folder("punchlist-compare-") as made:
+            folder = made.resolve()
             shutil.copyfile(_SCRIPT, folder / "calls.py")
             # The import folders of the changed files, as paths inside the sandbox.
             folders = dict.fromkeys(str(ground.checkout / each.folder) for each in plan.targets)

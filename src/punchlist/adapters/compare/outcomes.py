@@ -10,6 +10,7 @@ from msgspec import Struct
 from punchlist.adapters.compare.call_plan import NOT_BY_NAME, CallPlan
 from punchlist.adapters.compare.demanded_errors import find_missing_error
 from punchlist.adapters.compare.special_cases import find_special_case
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.ports.compare import CompareResult
 
 _REACHED = 12
@@ -46,7 +47,7 @@ def parse_calls(raw: bytes, trouble: str) -> SideResult:
     missed: dict[int, int] = {}
     for line in raw.splitlines():
         try:
-            said = msgspec.json.decode(line, type=list[str | int])
+            said = parse_json(line, list[str | int])
         except (msgspec.DecodeError, ValueError):
             continue
         match said:

@@ -1,6 +1,5 @@
 """A findings file: detect its format by content, then parse it entry by entry."""
 
-import asyncio
 import codecs
 import stat
 from collections.abc import Callable, Iterable, Sequence
@@ -13,13 +12,15 @@ import msgspec
 from punchlist.adapters.analyzers.entries import collect_findings, decode_json
 from punchlist.adapters.analyzers.formats import rdjson, sarif
 from punchlist.adapters.documents import markdown
+from punchlist.adapters.stoppable import heed_stop, run_stoppable
 from punchlist.errors import UsageError
 from punchlist.intake.json_entry import LISTS, PATH, TITLE, decode_entry
 from punchlist.intake.source_files import Sources
+from punchlist.model.finding.guarded_text import Unparsable, parse_json
+from punchlist.model.finding.reading_limits import MEGABYTE, reading_limits
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
-LIMIT = 256 << 20
 FORMATS = (
     "SARIF 2.1.0, reviewdog's rdjson or rdjsonl, a JSON list of findings (or an object that has"
     " one), or a Markdown findings document"
@@ -47,11 +48,11 @@ class FindingsDocument:
         self._read = read
 
     @classmethod
-    def open(cls, path: Path, *, name: str = "", limit: int = LIMIT) -> Self:
+    def open(cls, path: Path, *, name: str = "") -> Self:
         """Open a file; `name` is the source of the findings (default: the file). Raise UsageError
         if it is unreadable or of unknown format.
         """
-        return cls.parse(_read_file(path, limit), path, name=name)
+        return cls.parse(_read_file(path), path, name=name)
 
     @classmethod
     def parse(cls, content: bytes, path: Path, *, name: str = "") -> Self:
@@ -60,19 +61,18 @@ class FindingsDocument:
         hint = f"give {FORMATS}"
         try:
             read = detect_format(content)
+        except Unparsable as error:
+            raise UsageError(f"{path} is {error}", hint=hint) from error
         except msgspec.MsgspecError as error:
             problem = f"{path} is not valid JSON: {error}"
             hint = "make the report again; nothing was read from this one"
-            raise UsageError(problem, hint=hint) from error
-        except RecursionError as error:
-            problem = f"{path} is nested too deeply to be a report"
             raise UsageError(problem, hint=hint) from error
         if read is None:
             raise UsageError(f"{path} is of no format that punchlist knows", hint=hint)
         return cls(name or f"file:{path.name}", content, read)
 
     async def analyze(self, tree: Tree, paths: Sequence[str] | None) -> Analysis:
-        return await asyncio.to_thread(self._parse_content, tree)
+        return await run_stoppable(self._parse_content, tree)
 
     def _parse_content(self, tree: Tree) -> Analysis:
         try:
@@ -85,11 +85,11 @@ def detect_format(content: bytes) -> Read | None:
     """Return the parser for the content, or None. Raise msgspec.MsgspecError for broken JSON."""
     start = content.lstrip()[:1]
     if start == b"[":
-        msgspec.json.decode(content, type=_RAW_LIST)
+        parse_json(content, _RAW_LIST)
         return _read_list
     if start == b"{":
         try:
-            return _detect_object(msgspec.json.decode(content, type=_RAW_FIELDS))
+            return _detect_object(parse_json(content, _RAW_FIELDS))
         except msgspec.DecodeError:
             if not _is_json_lines(content):
                 raise
@@ -120,24 +120,24 @@ def _is_json_lines(content: bytes) -> bool:
     if not end or not rest.strip():
         return False
     try:
-        fields = msgspec.json.decode(line, type=_RAW_FIELDS)
+        fields = parse_json(line, _RAW_FIELDS)
     except msgspec.MsgspecError:
         return False
     return _is_finding(fields) or rdjson.is_diagnostic(fields)
 
 
 def _read_list(content: bytes, sources: Sources, name: str) -> Analysis:
-    entries = _unfold_groups(msgspec.json.decode(content, type=_RAW_LIST))
+    entries = _unfold_groups(parse_json(content, _RAW_LIST))
     return collect_findings(name, entries, decode_entry, sources)
 
 
 def _read_fields(content: bytes, sources: Sources, name: str, keys: Iterable[str]) -> Analysis:
     """Read the lists under those keys, in their order."""
-    fields = msgspec.json.decode(content, type=_RAW_FIELDS)
+    fields = parse_json(content, _RAW_FIELDS)
     entries: list[msgspec.Raw] = []
     for key in keys:
         if key in fields:
-            entries += msgspec.json.decode(fields[key], type=_RAW_LIST)
+            entries += parse_json(fields[key], _RAW_LIST)
     return collect_findings(name, _unfold_groups(entries), decode_entry, sources)
 
 
@@ -145,7 +145,7 @@ def _read_lines(content: bytes, sources: Sources, name: str) -> Analysis:
     if not _is_json_lines(content):
         return collect_findings(name, [msgspec.Raw(content)], decode_entry, sources)
     lines = [line for line in content.splitlines() if line.strip()]
-    first = msgspec.json.decode(lines[0], type=_RAW_FIELDS)
+    first = parse_json(lines[0], _RAW_FIELDS)
     if rdjson.is_diagnostic(first):
         return rdjson.parse_lines(content, sources, name)
     return collect_findings(name, map(msgspec.Raw, lines), decode_entry, sources)
@@ -160,8 +160,9 @@ def _unfold_groups(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
     """Return the findings inside groups and report items, each with its item's status."""
     unfolded: list[msgspec.Raw] = []
     for entry in entries:
+        heed_stop()
         try:
-            group = msgspec.json.decode(entry, type=_FindingGroup)
+            group = parse_json(entry, _FindingGroup)
         except msgspec.MsgspecError:
             unfolded.append(entry)
         else:
@@ -170,22 +171,24 @@ def _unfold_groups(entries: list[msgspec.Raw]) -> list[msgspec.Raw]:
 
 
 def _with_status(finding: msgspec.Raw, status: str) -> msgspec.Raw:
-    fields = msgspec.json.decode(finding) if status else None
+    fields = parse_json(finding, object) if status else None
     if not isinstance(fields, dict):
         return finding
     return msgspec.Raw(msgspec.json.encode({**fields, "status": status}))
 
 
-def _read_file(path: Path, limit: int) -> bytes:
+def _read_file(path: Path) -> bytes:
+    most = reading_limits().report_size
     try:
         size, mode = path.stat().st_size, path.stat().st_mode
         # A pipe can be read only once, and a resumed run reads again.
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             hint = "save the findings into a file, and give that"
             raise UsageError(f"{path} is no plain file", hint=hint)
-        if size > limit:
-            problem = f"{path} is {size >> 20} MB; at most {limit >> 20} MB are read"
-            raise UsageError(problem, hint="split it, or leave out what is not needed")
+        if size > most * MEGABYTE:
+            problem = f"{path} is {size / MEGABYTE:.3g} MB; at most {most} MB are read"
+            hint = "split it, leave out what is not needed, or raise limits.report-size"
+            raise UsageError(problem, hint=hint)
         return path.read_bytes()
     except OSError as error:
         hint = "give the path of a findings file"
@@ -198,7 +201,7 @@ def _repair_escapes(content: bytes) -> bytes:
         return content
     try:
         return bytes(decode_json(content, msgspec.Raw))
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         return content  # it is not one JSON value; its parser reports that
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from punchlist.adapters.egress.http_head import MessageHead, Refused
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.usage import Usage
 
 PAYMENT_REQUIRED = 402
@@ -202,6 +203,6 @@ def _count(value: object) -> int:
 def _decode(document: bytes) -> object:
     """Return the JSON document; None for another text."""
     try:
-        return msgspec.json.decode(document)
-    except (msgspec.MsgspecError, RecursionError):
+        return parse_json(document, object)
+    except msgspec.MsgspecError:
         return None

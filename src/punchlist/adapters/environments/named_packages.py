@@ -1,13 +1,13 @@
 """Read from a project's own files which Python packages its code and its tests need."""
 
-import configparser
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec import Struct
+
+from punchlist.model.finding.guarded_text import find_ini, find_toml
 
 GROUPS = ("dev", "develop", "development", "test", "tests", "testing")
 """Extras, dependency groups and requirement files of these names are what tests need."""
@@ -55,7 +55,7 @@ def find_included(path: str, text: str) -> list[str]:
 
 def read_packages(texts: Mapping[str, str]) -> NamedPackages:
     """Read the texts of the files that decide, by path."""
-    project = parse_toml(texts.get("pyproject.toml"))
+    project = find_toml(texts.get("pyproject.toml"))
     tox = _read_tox(texts, project)
     groups = (*GROUPS, *_split_words(tox.get("dependency_groups", "")))
     own = _split_lines(tox.get("deps", ""))
@@ -81,7 +81,7 @@ def read_packages(texts: Mapping[str, str]) -> NamedPackages:
 
 def list_declared(texts: Mapping[str, str]) -> list[str]:
     """Return the names of packages that the code needs on every machine, as the files say it."""
-    project = parse_toml(texts.get("pyproject.toml"))
+    project = find_toml(texts.get("pyproject.toml"))
     lines = [
         *_strings(_table(project, "project").get("dependencies")),
         *_read_poetry(_table(project, "tool", "poetry", "dependencies")),
@@ -109,7 +109,7 @@ def _is_built(texts: Mapping[str, str], project: Table) -> bool:
     return (
         "build-system" in project
         or "setup.py" in texts
-        or parse_ini(texts.get("setup.cfg")).has_section("metadata")
+        or find_ini(texts.get("setup.cfg")).has_section("metadata")
     )
 
 
@@ -117,7 +117,7 @@ def _find_extras(texts: Mapping[str, str], project: Table, tox: Table) -> tuple[
     """Return the extras for tests; all usual names where only running setup.py could tell."""
     if "extras_require" in texts.get("setup.py", ""):
         return ("dev", "test", "tests", "testing")
-    setup, section = parse_ini(texts.get("setup.cfg")), "options.extras_require"
+    setup, section = find_ini(texts.get("setup.cfg")), "options.extras_require"
     known = {
         *_table(project, "project", "optional-dependencies"),
         *_table(project, "tool", "poetry", "extras"),
@@ -201,10 +201,10 @@ def _read_tox(texts: Mapping[str, str], project: Table) -> dict[str, str]:
     """Return `deps`, `extras` and `dependency_groups` of tox's base environment, a line each."""
     legacy = _read_text(project, "tool", "tox", "legacy_tox_ini")
     for text in (texts.get("tox.ini"), legacy, texts.get("setup.cfg")):
-        parsed = parse_ini(text)
+        parsed = find_ini(text)
         if parsed.has_section("testenv"):
             return dict(parsed.items("testenv"))
-    base = _table(parse_toml(texts.get("tox.toml")), "env_run_base")
+    base = _table(find_toml(texts.get("tox.toml")), "env_run_base")
     table = base or _table(project, "tool", "tox", "env_run_base")
     return {name: "\n".join(_strings(value)) for name, value in table.items()}
 
@@ -213,7 +213,7 @@ def _read_pins(texts: Mapping[str, str]) -> Iterator[str]:
     """Yield exact versions; a package with several, or from elsewhere than a registry, is free."""
     versions: dict[str, set[str]] = {}
     for path, text in texts.items():
-        lock = parse_toml(text) if _LOCKS.fullmatch(path) else {}
+        lock = find_toml(text) if _LOCKS.fullmatch(path) else {}
         for entry in lock.get("package", lock.get("packages", ())):
             source = entry.get("source", {}) if isinstance(entry, dict) else {}
             places = {*entry, *source, source.get("type")} if isinstance(source, dict) else set()
@@ -258,19 +258,3 @@ def _read_text(value: Table, *keys: str) -> str:
 
 def _strings(value: object) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def parse_toml(text: str | None) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text or "")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
-
-
-def parse_ini(text: str | None) -> configparser.RawConfigParser:
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read_string(text or "")
-    except configparser.Error:
-        return configparser.RawConfigParser()
-    return parser

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
+from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.git.command import Git, error_text
 from punchlist.adapters.git.remotes import call_remote
 from punchlist.adapters.git.workshop import hash_git_dir
@@ -59,8 +59,8 @@ class Mirrors:
         idle = [each for each in there if not self._used[each.name]]
         for each in idle[: max(0, len(there) - self._most)]:
             workshop = self._home / "repos" / hash_git_dir((each / ".git").resolve())
-            shutil.rmtree(workshop, ignore_errors=True)
-            shutil.rmtree(each, ignore_errors=True)
+            remove_folder(workshop)
+            remove_folder(each)
 
 
 async def _bring_commits(folder: Path, source: str, commits: Sequence[str]) -> None:

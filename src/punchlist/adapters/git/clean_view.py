@@ -10,7 +10,6 @@ import atexit
 import hashlib
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.remove import remove_folder
 from punchlist.errors import NO_ROOM, DiskFull, RepositoryError
 from punchlist.model.finding.late_pattern import late_pattern
 
@@ -153,4 +153,4 @@ def _find_root() -> Path:
 def _remove_root(owner: int) -> None:
     # A process that was forked has its own.
     if os.getpid() == owner and (root := _ROOTS.pop(owner, None)):
-        shutil.rmtree(root, ignore_errors=True)
+        remove_folder(Path(root))

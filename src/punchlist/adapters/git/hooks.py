@@ -1,11 +1,11 @@
 """Run the user's git hooks on a patched tree, sandboxed and with settings from pristine files."""
 
 import os
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.command import decode_text, encode_text
 from punchlist.adapters.git.overlay import build_overlay
 from punchlist.adapters.git.workshop import Workshop
@@ -120,10 +120,8 @@ class Hooks:
         index = repository / "worktrees" / tree.root.name
         view = show_repository(tree.root)
         shared = (bind for bind in view.binds if not bind[1].is_relative_to(index))
-        with tempfile.TemporaryDirectory(
-            prefix="punchlist-hook-", ignore_cleanup_errors=True
-        ) as scratch:
-            objects = Path(scratch).resolve()
+        with temporary_folder("punchlist-hook-") as scratch:
+            objects = scratch.resolve()
             (objects / "info").mkdir()
             (objects / "info/alternates").write_text(f"{OBJECTS}\n")
             yield Sandbox(

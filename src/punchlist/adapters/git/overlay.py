@@ -20,6 +20,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.finding.finding import Splice
+from punchlist.model.finding.reading_limits import is_too_deep
 from punchlist.model.patch.patch import FileChange, Patch, apply_splices
 from punchlist.ports.tree import Pristine
 
@@ -76,7 +77,7 @@ async def build_overlay(
         entry.path: FileState(content, entry.mode)
         for entry, content in zip(restored, contents[len(edited) :], strict=True)
     }
-    return result
+    return {path: state for path, state in result.items() if not is_too_deep(path)}
 
 
 def refuse_missing(paths: Iterable[str], listing: Mapping[str, TreeEntry], commit: str) -> None:

@@ -2,13 +2,12 @@
 
 import re
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.command import (
     LINK,
     REGULAR,
@@ -21,6 +20,8 @@ from punchlist.adapters.git.command import (
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.finding.late_pattern import late_pattern
+from punchlist.model.finding.paths import shorten_path
+from punchlist.model.finding.reading_limits import LONGEST_PATH, is_too_deep, reading_limits
 from punchlist.model.patch.change import WHOLE, Change, LineRange, ScopeKind
 
 _DIFF = (
@@ -171,8 +172,8 @@ async def _commit_range(workshop: Workshop, name: str) -> CommitRange:
 async def _staged_range(workshop: Workshop) -> CommitRange:
     """Return the index as a commit in the workshop; the user's index is copied, not changed."""
     checkout = workshop.checkout
-    with tempfile.TemporaryDirectory(prefix="index-", dir=workshop.folder) as folder:
-        copy = Path(folder) / "index"
+    with temporary_folder("index-", workshop.folder) as folder:
+        copy = folder / "index"
         index = checkout.own_dir / "index"
         if index.is_file():
             shutil.copyfile(index, copy)
@@ -212,7 +213,9 @@ async def _resolve_name(workshop: Workshop, name: str) -> str:
 
 
 async def _find_changed(workshop: Workshop, ends: CommitRange) -> _ChangedFiles:
-    """Return the files that differ from the base; names that are not UTF-8 are left out."""
+    """Return the files that differ from the base; names that are not UTF-8, and paths that are too
+    deep, are left out.
+    """
     both = await workshop.git.run(*_DIFF, *_PATCH, ends.base, ends.head)
     # The patch lists the same files in the same order, so their names need not be read from it.
     raw, end, patch = both.stdout.partition(b"\0\0")
@@ -226,9 +229,10 @@ async def _find_changed(workshop: Workshop, ends: CommitRange) -> _ChangedFiles:
     found = _ChangedFiles({}, [], {})
     for status, mode, old, path in _parse_raw(split_fields(raw)):
         whole = status == "T" or not both.ok
-        if status == "D" and is_utf8(path):
+        named = is_utf8(path) and not is_too_deep(path)
+        if status == "D" and named:
             found.deleted.append(path)
-        if mode in REGULAR and is_utf8(path):
+        if mode in REGULAR and named:
             found.lines[path] = (WHOLE,) if whole else tuple(lines.get(position, ()))
             if status == "R":
                 found.renamed[path] = old
@@ -296,18 +300,23 @@ def _file_notes(listing: dict[str, TreeEntry]) -> Iterator[str]:
     submodules = [path for path, entry in listing.items() if entry.mode == SUBMODULE]
     links = [path for path, entry in listing.items() if entry.mode == LINK]
     odd = [path for path, entry in listing.items() if entry.regular and not is_utf8(path)]
+    deep = [path for path, entry in listing.items() if is_too_deep(path)]
     if submodules:
         yield f"submodules are not entered: {join_few(submodules)}"
     if links:
         yield f"links are not followed: {join_few(links)}"
     if odd:
         yield f"{_count_files(len(odd))} with names that are not UTF-8 left out: {join_few(odd)}"
+    if deep:
+        most = f"over {reading_limits().depth} folders deep, or over {LONGEST_PATH:,} bytes long"
+        yield f"{_count_files(len(deep))} {most} left out: {join_few(deep)}"
 
 
 def join_few(paths: Sequence[str], most: int = _SEVERAL) -> str:
     """Join the first paths, and say how many more there are."""
     rest = len(paths) - most
-    return ", ".join(map(escape_path, paths[:most])) + (f" and {rest} more" if rest > 0 else "")
+    shown = ", ".join(shorten_path(escape_path(path)) for path in paths[:most])
+    return f"{shown} and {rest} more" if rest > 0 else shown
 
 
 def _count_files(count: int) -> str:

@@ -1,14 +1,16 @@
 """Read what was changed in a work tree from the tree itself."""
 
-import os
+import asyncio
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.remove import remove_folder
+from punchlist.adapters.folders.temporary import temporary_folder
+from punchlist.adapters.folders.walk import walk_folder
 from punchlist.adapters.git.command import REGULAR, SUBMODULE, Git, decode_text, is_utf8
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError
@@ -18,6 +20,8 @@ from punchlist.model.patch.patch import FileChange, Patch, splices_between
 _GONE = "000000"
 LARGEST = 64 << 20
 """Bytes of changed and new files; more is not read, because no fix is that large."""
+MOST = 5000
+"""Changed and new files."""
 _COMPILED = (".pyc", ".pyo")
 """Running the code leaves them behind; a forged one would run instead of its source."""
 
@@ -38,50 +42,63 @@ async def diff_tree(workshop: Workshop, git: Git, commit: str, index: Path) -> P
     `index` is the tree's original index: a copy of it is used, so that nothing staged,
     committed or marked in the tree counts.
     """
-    _remove_repositories(git.folder)
-    with TemporaryDirectory(prefix="punchlist-index-") as folder:
-        own = Path(folder) / "index"
+    written = await asyncio.to_thread(_survey_tree, git.folder)
+    known = len(await workshop.list_tree(commit))
+    with temporary_folder("punchlist-index-") as folder:
+        own = folder / "index"
         # With its time: git looks closer at files written in the same second as the index.
         shutil.copy2(index, own)
         env = {"GIT_INDEX_FILE": str(own)}
-        await _refuse_large(git, env)
+        if written.size > LARGEST or written.files > known + MOST:
+            await _refuse_large(git, env)
         await git.check_output("add", "--all", ".", env=env)
         fields = await git.list_fields(
             "diff-index", "--cached", "--raw", "-z", "--no-renames", "--abbrev=64", commit, env=env
         )
     found = [raw for raw in _parse_raw(iter(fields)) if _is_work(raw)]
+    _refuse_many(len(found))
     wanted = [blob for raw in found for blob in (raw.old_blob, raw.blob) if blob.strip("0")]
     contents = dict(zip(wanted, await workshop.read_blobs(wanted), strict=True))
     return _build_patch(found, contents)
 
 
-def _remove_repositories(root: Path) -> None:
-    """Delete what makes folders of the tree repositories of their own: git would see none of their
-    files, and refuse an empty one.
+class _Survey(Struct, frozen=True):
+    """Number and bytes of the files in a tree."""
+
+    files: int
+    size: int
+
+
+def _survey_tree(root: Path) -> _Survey:
+    """Count the files, and delete what makes folders of the tree repositories of their own: git
+    would see none of their files, and refuse an empty one. Raise FolderTooLarge.
     """
-    for folder, folders, files in os.walk(root):
+    count = size = 0
+    for folder, folders, files in walk_folder(root):
         if folder == str(root):
             folders[:] = [name for name in folders if name != ".git"]
-            continue
-        for name in (each for each in (*folders, *files) if each.casefold() == ".git"):
-            path = Path(folder, name)
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-        folders[:] = [name for name in folders if name.casefold() != ".git"]
+        else:
+            for name in (each for each in (*folders, *files) if each.casefold() == ".git"):
+                remove_folder(Path(folder, name))
+            folders[:] = [name for name in folders if name.casefold() != ".git"]
+        count += len(files)
+        size += _sum_sizes(Path(folder, name) for name in files)
+    return _Survey(count, size)
 
 
 async def _refuse_large(git: Git, env: dict[str, str]) -> None:
     """Raise RepositoryError if more was written than is read; all of it would be in memory."""
-    every = (Path(folder, name) for folder, _, names in os.walk(git.folder) for name in names)
-    if _sum_sizes(every) <= LARGEST:
-        return
     listed = ("ls-files", "-z", "--others", "--modified", "--exclude-standard")
     written = {git.folder / name for name in await git.list_fields(*listed, env=env)}
+    _refuse_many(len(written))
     if (size := _sum_sizes(written)) > LARGEST:
         most = f"{LARGEST >> 20} MB"
         raise RepositoryError(f"{size >> 20} MB of files were written; at most {most} are read")
+
+
+def _refuse_many(count: int) -> None:
+    if count > MOST:
+        raise RepositoryError(f"{count:,} files were written; at most {MOST:,} are read")
 
 
 def _sum_sizes(paths: Iterable[Path]) -> int:

@@ -1,10 +1,9 @@
 """The files of the user's checkout as they are saved, as a commit in the workshop."""
 
 import shutil
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError
 
@@ -17,8 +16,8 @@ async def snapshot_working_tree(workshop: Workshop, paths: Sequence[str]) -> str
     """
     checkout = workshop.checkout
     git = checkout.user_git
-    with tempfile.TemporaryDirectory(prefix="index-", dir=workshop.folder) as folder:
-        copy = Path(folder) / "index"
+    with temporary_folder("index-", workshop.folder) as folder:
+        copy = folder / "index"
         if (index := checkout.own_dir / "index").is_file():
             shutil.copyfile(index, copy)
         objects = str(workshop.git_dir / "objects")

@@ -9,9 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from punchlist.adapters.folders.remove import SET_ASIDE
 from punchlist.adapters.git.checkout import Checkout, Identity
 from punchlist.adapters.git.command import MISSING, Git, TreeEntry, decode_text, quote_path
 from punchlist.errors import RepositoryError
+from punchlist.model.finding.reading_limits import is_too_deep
 
 _CONFIG = """[core]
 \trepositoryformatversion = {version}
@@ -47,6 +49,8 @@ class Workshop:
         self.identity = identity
         self.git_dir = folder / "git"
         self.trees = folder / "trees"
+        self.set_aside = folder / SET_ASIDE
+        """What could not be deleted."""
         self.tracked_environments = frozenset[str]()
         """Folders of installed programs in the checkout that are part of the repository."""
         self.last_commits: dict[str, str] = {}
@@ -56,6 +60,7 @@ class Workshop:
         self.shared_trees: list[Any] = []
         """Work trees that are lent to any number of users, who write nothing into them."""
         self._listings: dict[str, dict[str, TreeEntry]] = {}
+        self._deep: dict[str, tuple[str, ...]] = {}
         self._blobs: dict[str, bytes] = {}
 
     @classmethod
@@ -96,8 +101,16 @@ class Workshop:
             known = {entry.path: entry for entry in map(_parse_entry, lines)}
         self._listings[commit] = known
         while len(self._listings) > _LISTINGS:
-            del self._listings[next(iter(self._listings))]
+            oldest = next(iter(self._listings))
+            del self._listings[oldest]
+            self._deep.pop(oldest, None)
         return known
+
+    async def list_too_deep(self, commit: str) -> tuple[str, ...]:
+        """Return the files of a commit that no work tree has, because their paths are too long."""
+        if commit not in self._deep:
+            self._deep[commit] = tuple(filter(is_too_deep, await self.list_tree(commit)))
+        return self._deep[commit]
 
     async def read_file(self, commit: str, path: str) -> bytes | None:
         """Return a file of a commit; None if it has no regular file of that name."""

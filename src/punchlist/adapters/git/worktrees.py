@@ -1,6 +1,7 @@
 """Pool of the workshop's work trees: lent clean to one user, or to several who only read."""
 
 import asyncio
+import errno
 import fcntl
 import hashlib
 import os
@@ -12,14 +13,18 @@ from functools import cached_property, partial
 from itertools import chain, count
 from pathlib import Path
 
+from punchlist.adapters.folders.remove import discard_folder, remove_folder
 from punchlist.adapters.git.command import Git, TreeEntry, decode_text, is_utf8
 from punchlist.adapters.git.overlay import Overlay, build_overlay, find_regular, write_overlay
 from punchlist.adapters.git.tree_changes import diff_tree
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import NO_ROOM, DiskFull, RepositoryError
+from punchlist.model.finding.reading_limits import reading_limits
 from punchlist.model.patch.patch import Patch
+from punchlist.ports.remarks import remark
 from punchlist.ports.tree import Pristine, Tree
 
+_LATER = "`punchlist clean` tries again"
 _KEPT = "kept-"
 """How trees outside of the pool are called."""
 
@@ -44,7 +49,13 @@ class WorkTree:
 
     def text(self, path: str) -> str | None:
         full = find_regular(self.root, path)
-        return decode_text(full.read_bytes()) if full else None
+        if full is None:
+            return None
+        size, most = full.stat().st_size >> 20, reading_limits().file_size
+        if size >= most:
+            remark(f"{path}: has over {most} MB and is not read (limits.file-size)")
+            return None
+        return decode_text(full.read_bytes())
 
     def files(self) -> Sequence[str]:
         return self._files
@@ -69,31 +80,50 @@ class Slot:
         self.root = workshop.trees.resolve() / name
         self.lock = self.root.with_suffix(".lock")
         self.index = self.root.with_suffix(".index")
+        self._partial = self.root.with_suffix(".partial")
+        """Whether files of the commit were left out."""
         self._admin = workshop.git_dir.resolve() / "worktrees" / name
+        self._aside = workshop.set_aside
 
-    async def prepare(self, commit: str, listing: Collection[str]) -> None:
-        """Reset the folder to exactly the files of a commit, which has those of the listing."""
+    async def prepare(self, commit: str, listing: Collection[str], deep: Sequence[str]) -> None:
+        """Reset the folder to exactly the files of a commit: those of the listing, without those
+        that are too deep.
+        """
         try:
-            await self._reset_files(commit, listing)
+            await self._reset_files(commit, listing, deep)
         except (RepositoryError, DiskFull, OSError):
-            self.delete_files()
-            await self._reset_files(commit, listing)
+            await asyncio.to_thread(self.delete_files)
+            await self._reset_files(commit, listing, deep)
         # Git inside the tree gets its own index: marks in it must not decide what is restored.
         shutil.copyfile(self.index, self._admin / "index")
 
-    async def _reset_files(self, commit: str, listing: Collection[str]) -> None:
+    async def _reset_files(
+        self, commit: str, listing: Collection[str], deep: Sequence[str]
+    ) -> None:
         used = self.index.is_file() and self.root.is_dir()
-        self._link_repository(commit)
+        await asyncio.to_thread(self._link_repository, commit)
         if used:
             await asyncio.to_thread(_delete_others, self.root, listing)
+        git = Git(self.root, git_dir=self._admin, common_dir=self._admin.parents[1])
         env = {"GIT_INDEX_FILE": str(self.index)}
-        await Git(self.root, git_dir=self._admin, common_dir=self._admin.parents[1]).check_output(
+        if deep or self._partial.exists():
+            self._partial.touch()
+            self.index.unlink(missing_ok=True)  # it may leave out other files
+            await git.check_output("read-tree", commit, env=env)
+            left_out = b"".join(os.fsencode(path) + b"\0" for path in deep)
+            skip = ("update-index", "--skip-worktree", "-z", "--stdin")
+            await git.check_output(*skip, stdin=left_out, env=env)
+            await git.check_output("checkout-index", "--all", "--force", "--index", env=env)
+            if not deep:
+                self._partial.unlink()
+            return
+        await git.check_output(
             "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, env=env
         )
 
     def _link_repository(self, commit: str) -> None:
         """Write the links between folder and repository anew: changes to them do not count."""
-        shutil.rmtree(self._admin, ignore_errors=True)
+        self._discard(self._admin)
         self._admin.mkdir(parents=True)
         dot_git = self.root / ".git"
         for name, content in {"HEAD": commit, "commondir": "../..", "gitdir": str(dot_git)}.items():
@@ -102,8 +132,8 @@ class Slot:
         if self.root.is_symlink():
             self.root.unlink()
         self.root.mkdir(exist_ok=True)
-        if dot_git.is_dir() and not dot_git.is_symlink():
-            shutil.rmtree(dot_git)
+        if dot_git.is_symlink() or not dot_git.is_file():
+            self._discard(dot_git)
         dot_git.unlink(missing_ok=True)
         dot_git.write_bytes(os.fsencode(f"gitdir: {self._admin}\n"))
 
@@ -117,11 +147,15 @@ class Slot:
         return None
 
     def delete_files(self) -> None:
-        """Delete the folder, its index and its git data, also unreadable folders."""
-        _make_removable(self.root)
-        shutil.rmtree(self.root, ignore_errors=True)
-        shutil.rmtree(self._admin, ignore_errors=True)
+        """Delete the folder, its index and its git data. What cannot be deleted is set aside."""
+        self._discard(self.root)
+        self._discard(self._admin)
         self.index.unlink(missing_ok=True)
+        self._partial.unlink(missing_ok=True)
+
+    def _discard(self, folder: Path) -> None:
+        if place := discard_folder(folder, self._aside):
+            remark(f"could not be deleted, and was set aside: {place}; {_LATER}")
 
     def try_lock(self) -> int | None:
         """Lock the slot, until the process ends, and return the descriptor; None if another
@@ -232,26 +266,29 @@ class WorkTrees:
     ) -> AsyncGenerator[WorkTree]:
         """Lend a folder with the files; with `clean` it is as it was when it comes back."""
         listing = await self._workshop.list_tree(commit)
+        deep = await self._workshop.list_too_deep(commit)
         with _convert_disk_errors(self._workshop.trees):
             slot, fd = self._create_slot() if apart else self._take_slot(commit)
         try:
             known = self._untouched.pop(slot.name, None)
             if known is None or known != (slot.read_stamp(), commit, changes):
                 with _convert_disk_errors(slot.root):
-                    await self._prepare(slot, commit, listing)
+                    await self._prepare(slot, commit, listing, deep)
                     write_overlay(slot.root, changes)
             self._last[slot.name] = commit
-            yield WorkTree(slot.root, commit, listing, changes)
+            yield WorkTree(slot.root, commit, _leave_out(listing, deep), changes)
             if clean and (stamp := slot.read_stamp()):
                 self._untouched[slot.name] = (stamp, commit, changes)
         finally:
             if apart:
-                slot.delete()
+                await asyncio.to_thread(slot.delete)
             os.close(fd)
 
-    async def _prepare(self, slot: Slot, commit: str, listing: Collection[str]) -> None:
+    async def _prepare(
+        self, slot: Slot, commit: str, listing: Collection[str], deep: Sequence[str]
+    ) -> None:
         try:
-            await slot.prepare(commit, listing)
+            await slot.prepare(commit, listing, deep)
         except (RepositoryError, OSError):
             self._require_state()  # it may have been deleted meanwhile, which says more
             raise
@@ -265,6 +302,7 @@ class WorkTrees:
         slot = Slot(self._workshop, f"{_KEPT}{hashlib.sha256(name.encode()).hexdigest()[:20]}")
         changes = await build_overlay(self._workshop, commit, patches)
         listing = await self._workshop.list_tree(commit)
+        deep = await self._workshop.list_too_deep(commit)
         with slot.hold_lock() as ours, _convert_disk_errors(slot.root):
             if not ours:
                 raise RepositoryError(
@@ -273,11 +311,12 @@ class WorkTrees:
             resumed = not fresh and slot.read_mark()[:1] == [commit]
             if not resumed:
                 slot.mark.unlink(missing_ok=True)
-                await slot.prepare(commit, listing)
+                await slot.prepare(commit, listing, deep)
                 write_overlay(slot.root, changes)
                 slot.mark.write_text(f"{commit}\n{name}\n")
-            yield WorkTree(slot.root, commit, listing, changes, resumed=resumed)
-            slot.delete()
+            kept = _leave_out(listing, deep)
+            yield WorkTree(slot.root, commit, kept, changes, resumed=resumed)
+            await asyncio.to_thread(slot.delete)
 
     async def collect_changes(self, tree: Tree) -> Patch:
         index = tree.root.with_suffix(".index")
@@ -359,8 +398,15 @@ def _convert_disk_errors(place: Path) -> Iterator[None]:
         raise kind(what, hint=f"{hint}; then resume") from error
 
 
+def _leave_out(listing: dict[str, TreeEntry], deep: Collection[str]) -> dict[str, TreeEntry]:
+    left_out = set(deep)
+    return {p: e for p, e in listing.items() if p not in left_out} if deep else listing
+
+
 def _delete_others(root: Path, listing: Collection[str]) -> None:
-    """Delete all but the listed files and the link to the repository; links are not followed."""
+    """Delete all but the listed files and the link to the repository; links are not followed. Raise
+    OSError if something cannot be deleted.
+    """
     folders: set[str] = set()
     for path in listing:
         folder = path.rpartition("/")[0]
@@ -379,12 +425,7 @@ def _delete_others(root: Path, listing: Collection[str]) -> None:
                 elif name in folders:
                     waiting.append(name)
                 else:
-                    shutil.rmtree(entry.path)
+                    if not remove_folder(Path(entry.path)):
+                        raise OSError(errno.ENOTEMPTY, "cannot be deleted", entry.path)
                     if name in listing:  # a submodule
                         Path(entry.path).mkdir()
-
-
-def _make_removable(root: Path) -> None:
-    for folder, _, _ in os.walk(root):
-        with suppress(OSError):
-            os.chmod(folder, 0o700)  # noqa: PTH101  # os.walk gives plain strings

@@ -27,6 +27,7 @@ from punchlist.adapters.rest.retry import (
 )
 from punchlist.adapters.rest.style import ApiStyle
 from punchlist.errors import ToolError
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.views.safe_text import safe_text
 
 T = TypeVar("T")
@@ -198,8 +199,8 @@ class RestClient:
 
     def _error_message(self, response: httpx.Response) -> str:
         try:
-            error = msgspec.json.decode(response.content, type=_ApiError)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            error = parse_json(response.content, _ApiError)
+        except msgspec.DecodeError:
             return ""
         said = error.message or error.error  # a text, or texts by field
         words = said if isinstance(said, str) else msgspec.json.encode(said).decode()
@@ -291,8 +292,8 @@ def _is_loopback(host: str) -> bool:
 def _parse_page(response: httpx.Response, kind: type[T]) -> ApiPage[T]:
     following = _NEXT.search(response.headers.get("link", ""))
     try:
-        value = msgspec.json.decode(response.content or b"null", type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        value = parse_json(response.content or b"null", kind)
+    except msgspec.DecodeError as error:
         why = f"{response.url.host} gave an answer that cannot be read: {error}"
         raise ResponseLost(why) from error
     date = parse_date(response.headers.get("date", ""))

@@ -1,10 +1,12 @@
 """Results of runs as files in a folder."""
 
-import shutil
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from punchlist.adapters.folders.remove import remove_folder
+from punchlist.adapters.folders.walk import walk_files
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.adapters.store.errors import convert_errors
 from punchlist.errors import StoreError
@@ -35,13 +37,14 @@ class FolderResults:
             folders = self._folder.iterdir() if self._folder.is_dir() else ()
             for folder in folders:
                 if RUN.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
-                    files = (path.stat().st_mtime for path in folder.rglob("*") if path.is_file())
+                    files = (path.lstat().st_mtime for path in walk_files(folder))
                     found[folder.name] = max(files, default=folder.stat().st_mtime)
         return found
 
     def remove(self, run: str) -> None:
         with convert_errors(self._folder / run, "removed"):
-            shutil.rmtree(self._folder / run)
+            if not remove_folder(self._folder / run):
+                raise OSError(errno.ENOTEMPTY, "it cannot be deleted")
 
     @contextmanager
     def _hide_path(self) -> Iterator[None]:

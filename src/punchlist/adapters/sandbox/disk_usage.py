@@ -3,12 +3,18 @@
 import asyncio
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.adapters.folders.walk import walk_folder
+from punchlist.model.finding.paths import shorten_path
+from punchlist.model.finding.reading_limits import reading_limits
 
 _BLOCK = 512
 _FIRST_LOOK = 0.5
@@ -17,10 +23,11 @@ _PAUSE = 50
 
 
 class DiskUsage(Struct, frozen=True):
-    """Bytes on disk and files, folders among them."""
+    """Bytes on disk and files, folders among them; `deep` is a folder too deep to be counted."""
 
     size: int = 0
     files: int = 0
+    deep: str = ""
 
 
 class DiskWatch:
@@ -49,6 +56,8 @@ class DiskWatch:
             return f"over {self._most.size / (1 << 30):.3g} GB of files written"
         if used.files > self._most.files:
             return f"over {self._most.files} files written"
+        if used.deep:
+            return f"a folder too deep to be counted: {shorten_path(used.deep)}"
         # Not all can be seen, such as deleted files whose descriptor is on its way.
         if any(_read_free(folder).size < self._most.size for folder in filled):
             return "the disk is nearly full"
@@ -75,7 +84,8 @@ class DiskWatch:
 def count_usage(folders: Sequence[Path], since: float, pids: Iterable[int]) -> DiskUsage:
     """Return what was changed in the folders since then, with deleted files that are still open."""
     found: dict[tuple[int, int], int] = {}
-    for place in _list_entries(folders):
+    deep: list[str] = []
+    for place in _list_entries(folders, deep):
         with suppress(OSError):
             entry = os.lstat(place)
             if entry.st_ctime >= since:
@@ -84,12 +94,13 @@ def count_usage(folders: Sequence[Path], since: float, pids: Iterable[int]) -> D
     for device, inode, size in (each for pid in pids for each in _list_deleted(pid)):
         if device in devices:
             found[device, inode] = max(size, found.get((device, inode), 0))
-    return DiskUsage(sum(found.values()), len(found))
+    return DiskUsage(sum(found.values()), len(found), next(iter(deep), ""))
 
 
-def _list_entries(folders: Sequence[Path]) -> Iterator[str]:
+def _list_entries(folders: Sequence[Path], deep: list[str]) -> Iterator[str]:
+    limits = replace(reading_limits(), files=sys.maxsize)  # the quota has a number of its own
     for folder in folders:
-        for where, folders_below, names in os.walk(folder):
+        for where, folders_below, names in walk_folder(folder, limits, beyond=deep.append):
             yield from (f"{where}/{name}" for name in (*folders_below, *names))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.walk import skip_folder, walk_folder
 from punchlist.adapters.sandbox.home_view import list_secrets
 from punchlist.model.finding.late_pattern import late_pattern
 
@@ -191,7 +192,7 @@ def _parse_config(text: str) -> Iterator[tuple[str, str, str]]:
 
 def _find_modules(source: Path) -> Iterator[Path]:
     """Yield the git folders of submodules."""
-    for folder, folders, names in os.walk(source / "modules"):
+    for folder, folders, names in walk_folder(source / "modules", beyond=skip_folder):
         if "HEAD" in names and "objects" in folders:
             folders.clear()
             yield Path(folder)

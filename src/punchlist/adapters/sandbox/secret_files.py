@@ -3,8 +3,10 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from punchlist.adapters.folders.walk import walk_folder
 from punchlist.model.finding.late_pattern import late_pattern
 
 _NAMES = late_pattern(
@@ -27,22 +29,30 @@ def is_secret_name(name: str) -> bool:
 
 def find_secret_files(root: Path, files: Iterable[str] | None = None) -> tuple[Path, ...]:
     """Return the files of the tree with such names, where their links lead; of all its files, or of
-    those that are listed.
+    those that are listed. A folder that is too deep to be looked at is returned as a whole.
     """
-    names = _walk_files(root) if files is None else (*_list_top(root), *files)
+    deep: list[str] = []
+    names = _walk_files(root, deep) if files is None else (*_list_top(root), *files)
     base = root.resolve()
-    found = (root / name for name in names if is_secret_name(name.rpartition("/")[2]))
-    kept = (path for path in found if path.exists() and not (path / "pyvenv.cfg").exists())
+    found = [root / name for name in names if is_secret_name(name.rpartition("/")[2])]
+    found += map(Path, deep)
+    kept = (path for path in found if _exists(path) and not _exists(path / "pyvenv.cfg"))
     real = (path.resolve() for path in kept)
     return tuple(dict.fromkeys(path for path in real if path.is_relative_to(base)))
+
+
+def _exists(path: Path) -> bool:
+    with suppress(OSError):  # a path may be too long
+        return path.exists()
+    return False
 
 
 def _list_top(root: Path) -> list[str]:
     return [path.name for path in root.iterdir()] if root.is_dir() else []
 
 
-def _walk_files(root: Path) -> Iterator[str]:
-    for folder, folders, names in os.walk(root):
+def _walk_files(root: Path, deep: list[str]) -> Iterator[str]:
+    for folder, folders, names in walk_folder(root, beyond=deep.append):
         folders[:] = [name for name in folders if name not in _SKIPPED]
         below = os.path.relpath(folder, root)
         yield from (os.path.normpath(f"{below}/{name}") for name in (*folders, *names))

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.process.programs import which
 from punchlist.adapters.sandbox.bubblewrap import Descriptors, build_arguments
 from punchlist.adapters.sandbox.landlock.kernel import LandlockSupport, find_version
@@ -98,7 +98,7 @@ def _restricts(found: LandlockSupport) -> bool:
     with ExitStack() as stack:
         held = Descriptors(stack)
         scratch = plan.make_scratch()
-        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        stack.callback(remove_folder, scratch)
         given = plan.encode_plan(Sandbox(kind=ChildKind.ANALYZER), {}, scratch, found)
         line = [*plan.launcher_line(), held.add(given), "true"]
         return _spawn(line, held.numbers) == 0

@@ -1,11 +1,12 @@
 """Evidence and reports of one run, as files in its folder."""
 
-import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from punchlist.adapters.store.atomic_write import create_file, remove_folder, store_file
+from punchlist.adapters.folders.remove import remove_folder
+from punchlist.adapters.folders.walk import skip_folder, walk_folder
+from punchlist.adapters.store.atomic_write import create_file, store_file
 from punchlist.adapters.store.errors import convert_errors
 from punchlist.errors import StoreError
 from punchlist.ports.artifacts import Tell
@@ -81,7 +82,7 @@ class FolderArtifacts(PinnedFiles):
     def list_sizes(self) -> dict[str, int]:
         """Return the size of each file by name, but for agents' homes and locks."""
         found = {}
-        for below, folders, files in os.walk(self._folder):
+        for below, folders, files in walk_folder(self._folder, beyond=skip_folder):
             here = Path(below)
             if here == self._folder:
                 folders[:] = [name for name in folders if name not in _PRIVATE]

@@ -1,10 +1,9 @@
-"""Write files atomically and durably; delete folders."""
+"""Write files atomically and durably."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from punchlist.adapters.store.errors import convert_errors
@@ -51,17 +50,6 @@ def _write_beside(path: Path, content: bytes) -> Iterator[Path]:
             os.fsync(file.fileno())
         yield Path(name)
     _flush_folder(path.parent)
-
-
-def remove_folder(folder: Path) -> bool:
-    """Delete a folder, also one with read-only folders; return whether it existed and is gone."""
-    if not folder.is_dir():
-        return False
-    for below, _, _ in os.walk(folder):
-        with suppress(OSError):
-            os.chmod(below, 0o700)  # noqa: PTH101  # os.walk gives plain strings
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
 
 
 def _flush_folder(folder: Path) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from punchlist.adapters.store.errors import convert_errors, make_store_error
 from punchlist.errors import AlreadyRunning
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.state import LeaseHolder
 
@@ -145,7 +146,7 @@ def _try_lock(handle: int) -> bool:
 
 def _read_holder(handle: int) -> LeaseHolder:
     try:
-        return msgspec.json.decode(os.pread(handle, 4096, 0), type=LeaseHolder)
+        return parse_json(os.pread(handle, 4096, 0), LeaseHolder)
     except msgspec.MsgspecError:
         return LeaseHolder()  # locked this moment, and not written yet
 

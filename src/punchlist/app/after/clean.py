@@ -6,18 +6,21 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from punchlist.adapters.folders.remove import SET_ASIDE, list_set_aside, remove_folder
 from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.git.worktrees import WorkTrees
-from punchlist.adapters.store.atomic_write import remove_folder
 from punchlist.app.after.kept_results import remove_kept
 from punchlist.app.session import Session
 from punchlist.app.start.environment import FOLDER
 from punchlist.app.start.findings_files import REQUESTS
 from punchlist.model.ledger.run_row import RunRow
 from punchlist.model.ledger.timeline import pluralize
+from punchlist.ports.remarks import tell_remarks
 from punchlist.ports.state import Leases
 from punchlist.settings import run_folder
 from punchlist.steps.judging.refutations import PREFIX
+
+_BY_HAND = "look what holds it there, and delete it by hand"
 
 
 def remove_reports(session: Session, before: float) -> list[str]:
@@ -61,6 +64,13 @@ def remove_orphans(home: Path, leases: Leases, rows: Sequence[RunRow]) -> Iterat
             yield repository
 
 
+def _remove_set_aside(home: Path) -> list[Path]:
+    """Try again to delete what was set aside; return what is still there."""
+    folders = [home / SET_ASIDE, *(home / "repos").glob(f"*/{SET_ASIDE}")]
+    found = (place for folder in folders for place in list_set_aside(folder))
+    return [place for place in found if not remove_folder(place)]
+
+
 def _find_origins(workshops: Path) -> Iterator[str]:
     """Yield the repositories whose objects workshops use, also those without a run."""
     for alternates in workshops.glob("*/git/objects/info/alternates"):
@@ -82,11 +92,16 @@ async def clean_state(
     tests. Results in the store of the settings go when they are old enough. Return what was done,
     a line each.
     """
-    said, leases = [], session.state.leases
+    said: list[str] = []
+    leases = session.state.leases
+    kept_aside = await asyncio.to_thread(_remove_set_aside, session.home)
+    said += (f"could not be deleted: {place}; {_BY_HAND}" for place in kept_aside)
     if session.checkout is not None:
         unfinished = {row.id for row in session.runs() if not row.outcome}
-        if trees := WorkTrees(await session.workshop()).prune(unfinished):
-            said.append(f"removed {pluralize(trees, 'work tree')}")
+        pool = WorkTrees(await session.workshop())
+        with tell_remarks(said.append):
+            if trees := await asyncio.to_thread(pool.prune, unfinished):
+                said.append(f"removed {pluralize(trees, 'work tree')}")
     if reports_older_than is not None:
         before = time.time() - reports_older_than * 86400
         if gone := await asyncio.to_thread(remove_reports, session, before):

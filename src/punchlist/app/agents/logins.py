@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.agents.settings import AgentSettings
 from punchlist.app.state_folder import write_state
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.settings import LoadedSettings, Settings
 
 FILE = "logins.json"
@@ -34,7 +35,7 @@ class LoginAnswers:
 
     def load(self) -> dict[str, bool]:
         try:
-            return msgspec.json.decode((self._home / FILE).read_bytes(), type=dict[str, bool])
+            return parse_json((self._home / FILE).read_bytes(), dict[str, bool])
         except (OSError, msgspec.MsgspecError):  # a damaged file allows nothing
             return {}
 

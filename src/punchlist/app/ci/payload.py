@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from punchlist.errors import UsageError
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.views.pulls.orders import match_order
 
 P = TypeVar("P")
@@ -199,6 +200,6 @@ def read_payload(path: str, name: str, kind: type[P]) -> P:
 def parse_payload(raw: bytes, what: str, kind: type[P]) -> P:
     """Return the payload. Raise UsageError, beginning with `what`, if it is malformed."""
     try:
-        return msgspec.json.decode(raw, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return parse_json(raw, kind)
+    except msgspec.DecodeError as error:
         raise UsageError(f"{what}: {error}", hint="is this the event of a real job?") from error

@@ -1,7 +1,6 @@
 """Drive a run to its end, a question or a limit; resume one that stopped."""
 
 import asyncio
-import shutil
 import time
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from punchlist._version import __version__
 from punchlist.adapters.agents.spending import Spending
+from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.git.checkout import Identity
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.drive.answers import has_ended
@@ -28,6 +28,7 @@ from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.ports.artifacts import Tell
 from punchlist.ports.fleet.queue import Room
+from punchlist.ports.remarks import tell_remarks
 from punchlist.ports.state import Lease
 from punchlist.ports.world import World
 from punchlist.settings import decode_settings, run_folder
@@ -119,7 +120,8 @@ async def drive_run(
         with trace_run(watcher, session.settings().settings.traces, run.id) as watching:
             engine = Engine(workflow, world, store, allowed, watching)
             engine.helpers = helpers
-            run = await drive_until_stopped(session.state.stops, lease, engine.drive, run)
+            with tell_remarks(tell_in_loop(watcher)):
+                run = await drive_until_stopped(session.state.stops, lease, engine.drive, run)
     if not settings.keep.local:
         _remove_kept_files(run, folder)
     return remove_agent_homes(run, folder)
@@ -207,4 +209,4 @@ def _remove_kept_files(run: Run, folder: Path) -> None:
     if run.ended and copy is not None and not copy.failed:
         for path in folder.iterdir():
             if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
+                remove_folder(path)

@@ -38,7 +38,7 @@ from punchlist.settings import (
     encode_settings,
     load_settings,
     merge_layers,
-    parse_toml,
+    parse_settings,
     user_file,
 )
 from punchlist.worker_words import ANY_NAME, Word, find_named_tables, find_table, find_word
@@ -146,7 +146,7 @@ async def _find_offers(
         return _Offers(mine.settings, Settings(), mine.settings)
     both = load_settings(text, session.flags)
     check_settings(both)
-    base = merge_layers([Layer(REPOSITORY_FILE, parse_toml(text, REPOSITORY_FILE))])
+    base = merge_layers([Layer(REPOSITORY_FILE, parse_settings(text, REPOSITORY_FILE))])
     return _Offers(mine.settings, base.settings, both.settings)
 
 

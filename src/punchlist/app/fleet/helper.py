@@ -8,7 +8,6 @@ gets the event.
 
 import asyncio
 import logging
-import shutil
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from msgspec.structs import replace
 
 from punchlist._version import __version__
 from punchlist.adapters.agents.spending import Spending
+from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.drive.budget import set_dollar_limit
@@ -98,7 +98,7 @@ class TakenUnits:
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._agreed: set[tuple[str, ...]] = set()
         self._folder = at.home / "units"
-        shutil.rmtree(self._folder, ignore_errors=True)  # what a killed worker left in this home
+        remove_folder(self._folder)  # what a killed worker left in this home
 
     @property
     def count(self) -> int:
@@ -143,7 +143,7 @@ class TakenUnits:
             with suppress(StoreError):  # the driver notices that this worker is gone
                 await asyncio.to_thread(self._units.finish, unit.id, self._at.worker, report)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # agents' homes hold copies of logins
+            remove_folder(folder)  # agents' homes hold copies of logins
         if report.why:
             self._say(f"run {unit.run}: the unit was given back: {report.why}")
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from punchlist.errors import SettingsError
 from punchlist.model.finding.path_patterns import place_pattern
 from punchlist.model.finding.selection import FolderSelection
-from punchlist.settings import REPOSITORY_FILE, Layer, Tables, load_settings, parse_toml
+from punchlist.settings import REPOSITORY_FILE, Layer, Tables, load_settings, parse_settings
 
 _SECTION = "review"
 
@@ -20,7 +20,7 @@ def load_selections(
     for path in sorted(files):
         folder = path.removesuffix(REPOSITORY_FILE).rstrip("/")
         try:
-            table = parse_toml(files[path].decode(), path).get(_SECTION, {})
+            table = parse_settings(files[path].decode(), path).get(_SECTION, {})
             layers[folder] = Layer(path, {_SECTION: _place_patterns(table, folder)})
             load_settings(None, {}, {}, [layers[folder]])
         except (SettingsError, UnicodeDecodeError) as error:

@@ -16,6 +16,7 @@ from punchlist.app.after.dismissals import load_dismissals
 from punchlist.app.gate.shared_files import DISMISSALS, SharedDismissal, parse_dismissals
 from punchlist.app.session import Session
 from punchlist.model.dedup.identity import fingerprint
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.item import Item
 from punchlist.model.ledger.earlier_runs import Dismissal
 
@@ -92,7 +93,7 @@ def _is_used(name: str, known: dict[str, Dismissal]) -> bool:
 
 
 def _describe_shared(name: str, content: bytes) -> KnownDismissal:
-    said = msgspec.json.decode(content, type=SharedDismissal)
+    said = parse_json(content, SharedDismissal)
     place = " ".join(filter(None, (said.path, said.rule)))
     return KnownDismissal(
         fingerprint=said.fingerprint,

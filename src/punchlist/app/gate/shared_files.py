@@ -13,6 +13,7 @@ from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.gate.selections import load_selections
 from punchlist.errors import UsageError
 from punchlist.model.dedup.baseline import drop_repeated
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.finding.known_finding import KnownFinding
 from punchlist.model.finding.selection import FolderSelection
 from punchlist.model.ledger.earlier_runs import Dismissal
@@ -101,8 +102,8 @@ def parse_baseline(files: Mapping[str, bytes]) -> tuple[list[KnownFinding], list
     for path, raw in files.items():
         if path.startswith(f"{BASELINE}/"):
             try:
-                known += msgspec.json.decode(_join_lines(raw), type=list[KnownFinding])
-            except (msgspec.DecodeError, UnicodeDecodeError):
+                known += parse_json(_join_lines(raw), list[KnownFinding])
+            except msgspec.DecodeError:
                 unread.append(path)
     return drop_repeated(known), unread
 
@@ -119,8 +120,8 @@ def parse_dismissals(files: Mapping[str, bytes]) -> tuple[dict[str, Dismissal], 
     for path, raw in files.items():
         if path.startswith(f"{DISMISSALS}/"):
             try:
-                each = msgspec.json.decode(raw, type=SharedDismissal)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+                each = parse_json(raw, SharedDismissal)
+            except msgspec.DecodeError:
                 unread.append(path)
             else:
                 said = Dismissal(each.by, each.why, path)

@@ -1,16 +1,15 @@
 """Let the analyzers look at files as they are saved; the run is recorded only if a user wants."""
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.working_tree import snapshot_working_tree
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.reports import REPORTS
@@ -75,8 +74,8 @@ async def review_saved_files(session: Session, paths: Sequence[str]) -> EditorLo
     started = await _prepare(session, workshop, change)
     entry = memory.append(make_run_id(), "start", "started", started, time.time())
     run = fold_entries(entry.run, (entry,))
-    with tempfile.TemporaryDirectory(prefix="punchlist-look-") as name:
-        folder = Path(name) / "runs" / run.id
+    with temporary_folder("punchlist-look-") as name:
+        folder = name / "runs" / run.id
         folder.mkdir(parents=True)
         world = wiring.build_world(workshop, run, started, session.store, RunFiles.below(folder))
         # The real reports are written if the look is recorded.

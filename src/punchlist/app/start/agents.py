@@ -1,6 +1,5 @@
 """Build the agents of a run from its pinned settings; no call is paid for twice."""
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -11,6 +10,7 @@ from punchlist.adapters.agents.home import AgentPlace
 from punchlist.adapters.agents.outside.mailbox import Mailbox
 from punchlist.adapters.agents.settings import RoleSettings
 from punchlist.adapters.agents.spending import Spending
+from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.store.artifacts import FolderArtifacts
 from punchlist.errors import SettingsError, UsageError
 from punchlist.model.finding.late_pattern import late_pattern
@@ -184,5 +184,5 @@ def _read_prompt(role: str, file: str) -> str:
 def remove_agent_homes(run: Run, folder: Path) -> Run:
     """Delete the agents' home folders (they hold copies of logins) once the run has ended."""
     if run.ended:
-        shutil.rmtree(folder / "agents", ignore_errors=True)
+        remove_folder(folder / "agents")
     return run

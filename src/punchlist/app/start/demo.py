@@ -5,6 +5,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.command import Git
 
 _TEMPLATE = ".txt"
@@ -19,6 +20,8 @@ _AUTHOR = {
 }
 _FIRST = 1_767_600_000
 """Seconds of the first commit, fixed so that commits have the same names everywhere."""
+
+__all__ = ["make_demo", "temporary_folder"]
 
 
 async def make_demo(folder: Path) -> tuple[Path, Path]:

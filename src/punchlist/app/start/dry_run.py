@@ -1,7 +1,6 @@
 """Dry run: play a run in memory up to the first fix, and return the prompts."""
 
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.adapters.checks.runner import LocalCheckRunner
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.store.memory import MemoryStore
 from punchlist.app.session import Session
 from punchlist.app.start import wiring
@@ -75,8 +75,8 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
         reviewers=(),
         document_files=tuple(f"findings-{index}" for index in range(len(ready.documents))),
     )
-    with tempfile.TemporaryDirectory(prefix="punchlist-rehearsal-") as name:
-        folder = _make_folder(Path(name), ready, started)
+    with temporary_folder("punchlist-rehearsal-") as name:
+        folder = _make_folder(name, ready, started)
         begun = memory.append("dry-run", "start", "started", started, time.time())
         run = fold_entries("dry-run", (begun,))
         files = RunFiles.below(folder)
@@ -85,7 +85,7 @@ async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> l
         players = dict.fromkeys(ready.crew, recorder)
         crew = build_crew(players, load_prompts(settings), settings.agents.prompt_limit)
         workflow = _cut_workflow(ready.workflow)
-        world = replace(world, crew=crew, checks=_NoChecks(Path(name)))
+        world = replace(world, crew=crew, checks=_NoChecks(name))
         engine = Engine(workflow, world, memory, Limits(width=1), watcher)
         await engine.drive(run)
     return recorder.prompts

@@ -17,6 +17,7 @@ from punchlist.app.start.request import Request
 from punchlist.app.state_folder import write_state
 from punchlist.errors import RepositoryError, UsageError
 from punchlist.model.finding.finding import Spot
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.item.item import Item, Status
 from punchlist.model.ledger.run import Run
@@ -105,7 +106,7 @@ async def move_issues(workshop: Workshop, home: Path, file: str, head: str) -> s
     """
     if Path(file).name != _ISSUES or not Path(file).is_relative_to(home / REQUESTS):
         return file
-    entries = msgspec.json.decode(Path(file).read_bytes(), type=list[dict[str, Any]])
+    entries = parse_json(Path(file).read_bytes(), list[dict[str, Any]])
     seen = {str(entry.get(SEEN_AT, "")) for entry in entries} - {head}
     moves = {each: await read_moves(workshop, each, head) for each in seen}
     moved = [_move_entry(entry, moves.get(entry.get(SEEN_AT, ""), {})) for entry in entries]

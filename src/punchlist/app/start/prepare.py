@@ -34,7 +34,7 @@ from punchlist.app.start.role_assignment import (
 )
 from punchlist.app.start.story import make_story
 from punchlist.app.start.tracker import check_tracker_settings
-from punchlist.app.stores import check_spread_settings
+from punchlist.app.stores import check_reading_settings, check_spread_settings
 from punchlist.errors import BudgetSpent, SettingsError, UsageError
 from punchlist.model.checks.check import Check, FoundChecks
 from punchlist.model.checks.check_files import find_check_files
@@ -50,6 +50,7 @@ _SETTINGS_CHECKS = (
     check_keep_settings,
     check_agent_settings,
     check_sandbox_settings,
+    check_reading_settings,
     check_spread_settings,
 )
 

@@ -1,6 +1,5 @@
 """punchlist answer: answer what a run waits for, and go on."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from punchlist.cli.run_driver import resume_and_show, show_result
 from punchlist.cli.session import login_name, run_session
 from punchlist.cli.terminal import print_result
 from punchlist.errors import UsageError
+from punchlist.model.finding.guarded_text import parse_json
 
 _EXAMPLE = 'for example {"F003-q1": "return 404"}'
 
@@ -74,8 +74,8 @@ def _parse_answer(said: tuple[str, ...], file: str | None) -> str | dict[str, st
 def _read_answers(file: str) -> dict[str, str]:
     """Read an object of texts, or a list of objects with question_id and answer."""
     try:
-        data = json.loads(Path(file).read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        data = parse_json(Path(file).read_bytes(), object)
+    except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}", hint=_EXAMPLE) from error
     if isinstance(data, list):
         objects = [each for each in data if isinstance(each, dict)]

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from punchlist.app.after.clean import drop_repository, forget_broken_fixes
-from punchlist.app.start.demo import make_demo
+from punchlist.app.start.demo import make_demo, temporary_folder
 from punchlist.app.start.request import Request
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
@@ -45,8 +45,8 @@ def command(keep: bool, folder: Path | None, **chosen: Any) -> Exit:
         return _run_demo(folder.absolute(), output, kept=True)
     if keep:
         return _run_demo(Path(tempfile.mkdtemp(prefix=_PREFIX)), output, kept=True)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
-        return _run_demo(Path(temporary), output, kept=False)
+    with temporary_folder(_PREFIX) as temporary:
+        return _run_demo(temporary, output, kept=False)
 
 
 def _run_demo(folder: Path, output: options.OutputMode, *, kept: bool) -> Exit:

@@ -29,6 +29,15 @@ def normalize_path(raw: str, root: str, *, literal: bool = False) -> tuple[str, 
     return below, ""
 
 
+def shorten_path(path: str, most: int = 160) -> str:
+    """Return a path on one line; the middle of a long one is left out."""
+    shown = path if len(path) <= most else f"{path[: most // 2]}...{path[-most // 2 :]}"
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in shown
+    )
+
+
 def _decode_path(raw: str) -> str:
     """Convert a URI, an escaped or a Windows path to a plain one."""
     path = raw.strip()

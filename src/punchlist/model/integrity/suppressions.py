@@ -77,10 +77,7 @@ def is_same_program(path: str, before: str, after: str) -> bool:
     if not path.endswith(_PYTHON) or before == after:
         return before == after
     old, new = parse_python(before), parse_python(after)
-    try:
-        return old is not None and new is not None and _dump_shape(old) == _dump_shape(new)
-    except RecursionError:
-        return False
+    return old is not None and new is not None and _dump_shape(old) == _dump_shape(new)
 
 
 def _dump_shape(tree: ast.Module) -> str:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
+from punchlist.model.finding.guarded_text import nested_too_deeply
 from punchlist.model.finding.late_pattern import late_pattern
 
 T = TypeVar("T")
@@ -31,10 +32,13 @@ def encode(value: object) -> bytes:
 
 def decode(raw: bytes, type_: type[T]) -> T:
     """Decode the bytes of `encode`; raise msgspec.MsgspecError on others."""
-    if _MARK_BYTES not in raw:
-        return msgspec.json.decode(raw, type=type_)
-    plain = _map_texts(msgspec.json.decode(raw), unescape_text)
-    return msgspec.convert(plain, type=type_, str_keys=True)
+    try:
+        if _MARK_BYTES not in raw:
+            return msgspec.json.decode(raw, type=type_)
+        plain = _map_texts(msgspec.json.decode(raw), unescape_text)
+        return msgspec.convert(plain, type=type_, str_keys=True)
+    except RecursionError as error:
+        raise nested_too_deeply() from error
 
 
 def escape_text(text: str) -> str:

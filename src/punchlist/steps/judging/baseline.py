@@ -12,6 +12,7 @@ from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutc
 from punchlist.model.checks.coverage import find_families
 from punchlist.model.checks.failure_cause import find_cause, find_lack, find_python, suggest_remedy
 from punchlist.model.checks.loads import join_loads
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
@@ -87,7 +88,7 @@ async def _load_kept(check: Check, key: str, world: World) -> Measurement | None
     found = world.cache.get(key)
     if not found:
         return None
-    known = msgspec.json.decode(found, type=Measurement)
+    known = parse_json(found, Measurement)
     failing = failed_tests(known.result)
     if failing:
         async with world.trees.open_tree(
@@ -121,9 +122,9 @@ async def find_disagreement(run: Run, world: World) -> str:
         kept = await read_files([_artifact_name(check)], world)
         if check.name not in run.checks.baselines or not kept:
             continue
-        known = msgspec.json.decode(kept[_artifact_name(check)], type=CheckResult)
+        known = parse_json(kept[_artifact_name(check)], CheckResult)
         cached = world.cache.get(await baseline_key(check, world))
-        here = msgspec.json.decode(cached, type=Measurement) if cached else None
+        here = parse_json(cached, Measurement) if cached else None
         found = (here or await measure_check(check, world)).result
         if (found.tests, found.exit_code) != (known.tests, known.exit_code):
             return f"{check.name} says something else of the base on this machine"
@@ -277,7 +278,7 @@ def load_baseline(check: Check, world: World) -> CheckResult:
     kept = world.artifacts.read(_artifact_name(check))
     if kept is None:
         raise FileNotFoundError(_artifact_name(check))
-    return msgspec.json.decode(kept, type=CheckResult)
+    return parse_json(kept, CheckResult)
 
 
 def judge_view(world: World, opened: Iterable[str] = ()) -> Pristine:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from punchlist.model.checks.changed_lines import (
     ExecutedLines,
     LineCount,
@@ -12,6 +10,7 @@ from punchlist.model.checks.changed_lines import (
     translate_lines,
 )
 from punchlist.model.checks.coverage import find_judges
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.batch import Batch
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.patch import Patch, splices_between
@@ -42,7 +41,7 @@ def load_lines(check: str, world: World) -> ExecutedLines:
     kept = world.artifacts.read(lines_artifact(check))
     if kept is None:
         return ExecutedLines(unknown="it was not measured")
-    return msgspec.json.decode(kept, type=ExecutedLines)
+    return parse_json(kept, ExecutedLines)
 
 
 async def _count_file(

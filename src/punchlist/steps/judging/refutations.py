@@ -6,6 +6,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.batch import Batch
 from punchlist.model.ledger.run import Run
 from punchlist.ports.world import World
@@ -28,7 +29,7 @@ async def recall_refutations(batches: Iterable[Batch], run: Run, world: World) -
     for number, key in (await _make_keys(batches, run, world)).items():
         kept = world.cache.get(key)
         if kept is not None:
-            known = msgspec.json.decode(kept, type=Refutation)
+            known = parse_json(kept, Refutation)
             where = f"seen in run {known.run} on the same code with the same checks"
             found[number] = f"{known.why} ({where}, so it was not tried again)"
     return found

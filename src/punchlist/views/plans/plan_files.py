@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.model.finding.guarded_text import Unparsable, parse_json
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.todo import Todo
 from punchlist.model.ledger.run import Run
@@ -135,15 +136,15 @@ def _read_sheet(files: Mapping[str, bytes], code: str) -> tuple[Sheet | None, li
 
 def decode_file(name: str, raw: bytes, shape: type[T]) -> tuple[T | None, list[str]]:
     try:
-        return msgspec.json.decode(raw.removeprefix(codecs.BOM_UTF8), type=shape), []
+        return parse_json(raw.removeprefix(codecs.BOM_UTF8), shape), []
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
         where = path.strip("`.")
         return None, [f"{name}: {where + ': ' if where else ''}{message}"]
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except Unparsable as error:
+        return None, [f"{name}: {error}"]
+    except msgspec.DecodeError as error:
         return None, [f"{name}: not JSON: {error}"]
-    except RecursionError:
-        return None, [f"{name}: nested too deeply"]
 
 
 def _merge_todo(plan: Blueprint, number: int, sheet: Sheet) -> Todo:

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from punchlist.errors import UsageError
 from punchlist.model.finding.finding import Spot
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
@@ -93,8 +94,8 @@ def parse_result(raw: bytes, where: str) -> ReportedResult:
     if len(raw) > RESULT_LIMIT:
         raise UsageError(f"{where}: is larger than any result ({RESULT_LIMIT:,} bytes)")
     try:
-        result = msgspec.json.decode(raw, type=ReportedResult)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        result = parse_json(raw, ReportedResult)
+    except msgspec.DecodeError as error:
         raise UsageError(f"{where}: is no result of punchlist ci: {error}") from error
     if not _SHA.fullmatch(result.head):
         raise UsageError(f"{where}: is no result of punchlist ci: head is no commit")

@@ -132,7 +132,7 @@ class Mailbox:
     def _read_file(self, name: str, file: str, kind: type[T]) -> T | None:
         try:
             return wire.decode(_read_bytes(self._folder / name / file), kind)
-        except (OSError, msgspec.MsgspecError, RecursionError):
+        except (OSError, msgspec.MsgspecError):
             return None
 
     def _write_file(self, name: str, file: str, content: object) -> None:

@@ -22,6 +22,7 @@ from punchlist.adapters.agents.scripted.script import (
 )
 from punchlist.adapters.agents.spending import CallMeter, Measured, Spending
 from punchlist.errors import SettingsError
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask, Hear, Reply
 
@@ -171,7 +172,7 @@ def read_calls(log: Path) -> list[ScriptedCall]:
     except FileNotFoundError:
         return []
     return [
-        msgspec.json.decode(line, type=ScriptedCall)
+        parse_json(line, ScriptedCall)
         for line in raw.splitlines(keepends=True)
         if line.endswith(b"\n")
     ]

@@ -1,6 +1,5 @@
 """Script format of the scripted agent: when a line matches, what it does and answers."""
 
-import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -8,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from punchlist.errors import SettingsError
+from punchlist.model.finding.guarded_text import parse_json, parse_toml
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble
 
@@ -102,10 +102,10 @@ def _parse_file(path: Path) -> object:
     toml = path.suffix == ".toml"
     try:
         raw = path.read_bytes()
-        return tomllib.loads(raw.decode()) if toml else msgspec.json.decode(raw)
+        return parse_toml(raw.decode()) if toml else parse_json(raw, object)
     except OSError as error:
         hint = "`script` in the agent's settings must name a script"
         raise SettingsError(f"{path}: cannot be read: {error.strerror}", hint=hint) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.DecodeError) as error:
+    except (UnicodeDecodeError, msgspec.DecodeError) as error:
         form = "TOML" if toml else "JSON"
         raise SettingsError(f"{path}: not {form}: {error}", hint=_HINT) from error

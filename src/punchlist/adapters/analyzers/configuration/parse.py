@@ -1,16 +1,18 @@
 """Parse configuration files of any spelling, and find the values of keys in them."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from punchlist.model.finding.guarded_text import parse_ini, parse_json, parse_toml
 from punchlist.model.finding.late_pattern import late_pattern
 
 _JSON_PARTS = late_pattern(
-    r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL
+    r'"(?:\\.|[^"\\])*+"|//[^\n]*+|/\*(?>.*?(?:\*/|\Z))'
+    r"|,(?=(?:\s|//[^\n]*+|/\*(?>.*?(?:\*/|\Z)))*+[}\]])",
+    re.DOTALL,
 )
 _SEPARATOR = late_pattern(r"[,\n]")
 
@@ -25,24 +27,18 @@ def parse_configuration(path: str, text: str) -> dict[str, Any]:
     """
     try:
         if path.endswith(".toml"):
-            return tomllib.loads(text)
+            return parse_toml(text)
         if path.endswith((".json", ".jsonc")):
-            return msgspec.json.decode(_strip_json(text), type=dict[str, Any])
+            return parse_json(_strip_json(text), dict[str, Any])
         return _parse_ini(text)
-    except (tomllib.TOMLDecodeError, msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         what = f"Failed to parse {path}: {error}"
         raise UnusableConfigurationError(" ".join(what.split())) from error
 
 
 def _parse_ini(text: str) -> dict[str, Any]:
-    """Return the sections of an INI file; raises ValueError."""
-    from configparser import Error, RawConfigParser  # imported where a project has such a file
-
-    parser = RawConfigParser()
-    try:
-        parser.read_string(text)
-    except Error as error:
-        raise ValueError(str(error)) from error
+    """Return the sections of an INI file; raises Unparsable."""
+    parser = parse_ini(text, strict=True)
     return {name: dict(parser.items(name)) for name in parser.sections()}
 
 

@@ -9,6 +9,7 @@ from punchlist.adapters.analyzers.entries import collect_findings, decode_json, 
 from punchlist.intake.raw_finding import RawFinding, Unreadable, rank_severity, split_headline
 from punchlist.intake.source_files import Sources, make_fix
 from punchlist.model.finding.finding import Fix, Safety, Splice
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.finding.severity import Severity
 from punchlist.model.patch.text_positions import UTF8, Positions
 from punchlist.ports.analyzer import Analysis
@@ -94,7 +95,7 @@ def parse_dialect(output: bytes, sources: Sources, tool: str, dialect: RdjsonDia
 def parse_lines(output: bytes, sources: Sources, tool: str = "rdjsonl") -> Analysis:
     """Parse one diagnostic per line, or a single one over several lines; refuse bad lines alone."""
     try:
-        entries = [msgspec.json.decode(output, type=msgspec.Raw)]
+        entries = [parse_json(output, msgspec.Raw)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         entries = [msgspec.Raw(line) for line in output.splitlines() if line.strip()]
     reader = _RdjsonReader(sources, STANDARD, RdjsonDocument([]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from punchlist.adapters.analyzers.tools.python_project import parse_toml
+from punchlist.model.finding.guarded_text import find_ini, find_toml
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.tree import Tree
 
@@ -55,18 +55,12 @@ def _read_flake8(tree: Tree) -> dict[str, str]:
 
 
 def _read_section(text: str) -> dict[str, str]:
-    from configparser import ConfigParser, Error  # imported where a project has such a file
-
-    parser = ConfigParser(interpolation=None, strict=False)
-    try:
-        parser.read_string(text)
-        section = parser["flake8"]
-    except (Error, KeyError):
-        return {}
-    return {name.replace("_", "-"): value for name, value in section.items()}
+    parser = find_ini(text)
+    options = parser.items("flake8") if parser.has_section("flake8") else ()
+    return {name.replace("_", "-"): value for name, value in options}
 
 
 def _uses_pylint(tree: Tree) -> bool:
-    tools = parse_toml(tree.text("pyproject.toml")).get("tool")
+    tools = find_toml(tree.text("pyproject.toml")).get("tool")
     named = isinstance(tools, dict) and "pylint" in tools
     return named or any(tree.text(path) is not None for path in _PYLINT_FILES)

@@ -1,8 +1,6 @@
 """Read a Python project's own configuration files, as far as analyzers need it."""
 
-import tomllib
-from typing import Any
-
+from punchlist.model.finding.guarded_text import find_toml
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.tree import Tree
 
@@ -10,22 +8,14 @@ _SETUP_REQUIRES = late_pattern(r"python_requires\s*=\s*[\"']?([^\"'\n#]*)")
 _LOWER_BOUND = late_pattern(r"(?:>=|~=|==|\^)\s*3\.(\d+)")
 
 
-def parse_toml(text: str | None) -> dict[str, Any]:
-    """Parse TOML; {} if it is missing or broken, which the tools report themselves."""
-    try:
-        return tomllib.loads(text) if text else {}
-    except tomllib.TOMLDecodeError:
-        return {}
-
-
 def has_tool_table(tree: Tree, path: str, name: str) -> bool:
-    tools = parse_toml(tree.text(path)).get("tool")
+    tools = find_toml(tree.text(path)).get("tool")
     return isinstance(tools, dict) and name in tools
 
 
 def oldest_python(tree: Tree) -> int | None:
     """Return the minor version of the oldest supported Python 3, or None if not stated."""
-    project = parse_toml(tree.text("pyproject.toml")).get("project")
+    project = find_toml(tree.text("pyproject.toml")).get("project")
     required = [project.get("requires-python") if isinstance(project, dict) else None]
     for name in ("setup.cfg", "setup.py"):
         required += _SETUP_REQUIRES.findall(tree.text(name) or "")[:1]

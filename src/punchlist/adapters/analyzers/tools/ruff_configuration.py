@@ -6,7 +6,7 @@ from posixpath import join, normpath
 from typing import Any
 
 from punchlist.adapters.analyzers.tool import find_files
-from punchlist.adapters.analyzers.tools.python_project import parse_toml
+from punchlist.model.finding.guarded_text import find_toml
 from punchlist.ports.tree import Tree
 
 _FILES = (".ruff.toml", "ruff.toml", "pyproject.toml")
@@ -54,7 +54,7 @@ class RuffConfigurations:
         return found
 
     def _read_table(self, path: str) -> dict[str, Any] | None:
-        data = parse_toml(self._tree.text(path))
+        data = find_toml(self._tree.text(path))
         if not path.endswith("pyproject.toml"):
             return data
         tools = data.get("tool")

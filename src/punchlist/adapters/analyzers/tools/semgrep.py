@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from punchlist.adapters.analyzers.formats.byte_spans import (
     span_characters,
 )
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
+from punchlist.adapters.folders.walk import walk_files
 from punchlist.errors import SettingsError
 from punchlist.intake.raw_finding import RawFinding, shorten_raw, split_headline
 from punchlist.intake.source_files import Sources, make_fix
@@ -199,6 +201,7 @@ def _read_rules(rules: tuple[str, ...]) -> str:
     """Return the text of rule files and of those in rule folders; unreadable ones are left out."""
     texts = []
     for path in map(Path, rules):
-        files = [path] if path.is_file() else sorted(path.rglob("*.y*ml"))
+        below = (each for each in walk_files(path) if fnmatch(each.name, "*.y*ml"))
+        files = [path] if path.is_file() else sorted(below)
         texts += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
     return "\n".join(texts)

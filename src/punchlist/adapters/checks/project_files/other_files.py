@@ -8,10 +8,11 @@ from itertools import islice
 from typing import Any
 
 import msgspec
-import yaml
 
 from punchlist.adapters.checks.project_files.command_lines import UNKNOWN, Line, join_lines
 from punchlist.adapters.checks.project_files.tox_files import as_list
+from punchlist.model.finding.guarded_text import Unparsable, parse_json
+from punchlist.model.finding.guarded_yaml import parse_yaml
 from punchlist.ports.tree import Tree
 
 _LARGEST = 200_000
@@ -134,8 +135,8 @@ def read_configured(tree: Tree) -> Iterator[Line]:
 def read_package_scripts(tree: Tree) -> dict[str, str]:
     """Return the scripts of package.json by name."""
     try:
-        manifest = msgspec.json.decode(tree.text("package.json") or "{}", type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        manifest = parse_json(tree.text("package.json") or "{}", dict[str, object])
+    except msgspec.DecodeError:
         return {}
     scripts = manifest.get("scripts")
     named: Iterable[tuple[object, object]] = scripts.items() if isinstance(scripts, dict) else ()
@@ -144,7 +145,7 @@ def read_package_scripts(tree: Tree) -> dict[str, str]:
 
 def _parse_yaml(text: str | None) -> dict[str, Any]:
     try:
-        data = yaml.safe_load((text or "")[:_LARGEST])
-    except (yaml.YAMLError, RecursionError, ValueError):
+        data = parse_yaml((text or "")[:_LARGEST])
+    except Unparsable:
         return {}
     return data if isinstance(data, dict) else {}

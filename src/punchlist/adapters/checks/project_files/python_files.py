@@ -8,7 +8,7 @@ from typing import Any
 
 from punchlist.adapters.checks.project_files.command_lines import UNKNOWN, Line, join_lines
 from punchlist.adapters.checks.project_files.tox_files import as_list, find_table
-from punchlist.adapters.environments.named_packages import parse_toml
+from punchlist.model.finding.guarded_text import find_toml
 from punchlist.model.finding.python_source import parse_python
 from punchlist.ports.tree import Tree
 
@@ -74,11 +74,11 @@ def _read_words(node: ast.expr, names: Names, depth: int = 0) -> list[str]:
 
 def read_scripts(tree: Tree) -> Iterator[Line]:
     """Yield the scripts of hatch and of other tools that keep them in pyproject.toml."""
-    project = parse_toml(tree.text("pyproject.toml"))
+    project = find_toml(tree.text("pyproject.toml"))
     tool = find_table(project, "tool")
     hatch = {
         "pyproject.toml [tool.hatch.envs.": find_table(tool, "hatch", "envs"),
-        "hatch.toml [envs.": find_table(parse_toml(tree.text("hatch.toml")), "envs"),
+        "hatch.toml [envs.": find_table(find_toml(tree.text("hatch.toml")), "envs"),
     }
     for place, envs in hatch.items():
         for env in envs:

@@ -7,7 +7,7 @@ from typing import Any
 
 from punchlist.adapters.checks.project_files.command_lines import UNKNOWN, Line, join_lines
 from punchlist.adapters.checks.project_files.pytest_arguments import SITE
-from punchlist.adapters.environments.named_packages import parse_ini, parse_toml
+from punchlist.model.finding.guarded_text import find_ini, find_toml
 from punchlist.ports.tree import Tree
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -29,7 +29,7 @@ _LONGEST = 20_000
 
 def read_tox(tree: Tree) -> Iterator[Line]:
     """Yield the commands of all environments, the base environment first."""
-    project = parse_toml(tree.text("pyproject.toml"))
+    project = find_toml(tree.text("pyproject.toml"))
     tool = find_table(project, "tool", "tox")
     legacy = tool.get("legacy_tox_ini")
     for name, text in (
@@ -38,12 +38,12 @@ def read_tox(tree: Tree) -> Iterator[Line]:
         ("pyproject.toml", legacy if isinstance(legacy, str) else None),
     ):
         yield from _read_ini(name, text, tree.files())
-    yield from _read_tables("tox.toml", parse_toml(tree.text("tox.toml")))
+    yield from _read_tables("tox.toml", find_toml(tree.text("tox.toml")))
     yield from _read_tables("pyproject.toml", tool)
 
 
 def _read_ini(name: str, text: str | None, files: Sequence[str]) -> Iterator[Line]:
-    parser = parse_ini(text)
+    parser = find_ini(text)
     sections = [each for each in parser.sections() if each.split(":")[0] == "testenv"]
     for section in sorted(sections, key=lambda each: each != "testenv"):
         folder = _fill(parser.get(section, "changedir", fallback=""), parser).strip("./")
@@ -87,7 +87,7 @@ def _read_tables(name: str, table: dict[str, Any]) -> Iterator[Line]:
 
 def _read_word(part: object) -> list[str]:
     if isinstance(part, str):
-        return [_fill(part, configparser.RawConfigParser())]
+        return [_fill(part, find_ini(None))]
     if isinstance(part, dict) and part.get("replace") == "posargs":
         return [word for each in as_list(part.get("default")) for word in _read_word(each)]
     return [UNKNOWN]

@@ -2,7 +2,6 @@
 
 import secrets
 import shutil
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -12,8 +11,10 @@ from msgspec.structs import replace
 from punchlist.adapters.checks.environment import CheckoutContext, prepare_launch
 from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.compare.replay.recording import HERE, VALUES, RecordedCall
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.sandbox import Rlimits
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.ports.tree import Tree
 
 _SCRIPT = HERE / "child_replay.py"
@@ -112,8 +113,8 @@ async def call_bare(
 ) -> BareAnswers:
     # No name tells the called code which process it is in.
     name = f"{secrets.choice(_NAMES)}{secrets.token_hex(secrets.randbelow(3))}"
-    with tempfile.TemporaryDirectory(prefix=name[:3], ignore_cleanup_errors=True) as made:
-        folder = Path(made).resolve()
+    with temporary_folder(name[:3]) as made:
+        folder = made.resolve()
         shutil.copyfile(_SCRIPT, folder / f"{name}.py")
         shutil.copyfile(VALUES, folder / f"{name}_values.py")
         shutil.copyfile(_WATCH, folder / f"{name}_watch.py")
@@ -177,7 +178,7 @@ def parse_answers(raw: bytes) -> BareAnswers:
     asks: frozenset[str] = frozenset()
     for line in raw.splitlines():
         try:
-            match msgspec.json.decode(line):
+            match parse_json(line, object):
                 case ["call", str(key), int(turn), *rest]:
                     calls[key, turn] = msgspec.convert(rest, Answer)
                 case ["asks", *names]:

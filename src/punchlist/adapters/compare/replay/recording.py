@@ -14,6 +14,7 @@ from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.process.run import Origin, run
 from punchlist.model.checks.check import Check, CheckKind, TestOutcome
+from punchlist.model.finding.guarded_text import parse_json
 from punchlist.ports.tree import Tree
 
 HERE = Path(__file__).parent
@@ -154,6 +155,6 @@ def _extend_path(stage: LaunchSpec, beside: Path) -> dict[str, str]:
 def _read_calls(file: Path) -> tuple[RecordedCall, ...]:
     try:
         lines = read_untrusted(file, _LIMIT).splitlines()
-        return tuple(msgspec.json.decode(line, type=RecordedCall) for line in lines)
+        return tuple(parse_json(line, RecordedCall) for line in lines)
     except (OSError, msgspec.DecodeError, ValueError):
         return ()

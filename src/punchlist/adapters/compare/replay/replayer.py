@@ -6,10 +6,8 @@ import base64
 import pickle
 import re
 import secrets
-import tempfile
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,6 +47,7 @@ from punchlist.adapters.compare.replay.verdicts import (
     is_unclear,
     refute_table,
 )
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.model.checks.check import TestOutcome
 from punchlist.model.checks.planted_tests import describe_blindness, name_plant, plant_test
 from punchlist.model.checks.protected import Protected
@@ -183,11 +182,8 @@ async def _record(
         plants={path: plant.test for path, plant in plants.items()},
         data=sides.list_data(),
     )
-    with (
-        lay_plants(tree, plants),
-        tempfile.TemporaryDirectory(prefix="punchlist-calls-", ignore_cleanup_errors=True) as made,
-    ):
-        return await record_calls(plan, tree, sides.ground, Path(made).resolve())
+    with lay_plants(tree, plants), temporary_folder("punchlist-calls-") as made:
+        return await record_calls(plan, tree, sides.ground, made.resolve())
 
 
 def _select_calls(old: Recording, new: Recording, paths: Sequence[str]) -> tuple[RecordedCall, ...]:

@@ -4,10 +4,8 @@ machine has and its user allows.
 
 import contextlib
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +15,7 @@ from punchlist._version import __version__
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.scope import join_few
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.after.prove.bench import FindingBench
@@ -349,8 +348,8 @@ class _Prover:
         )
         started = replace(started, configurations=await self._survey(loaded, started))
         run = Run(id="prove", started=started)
-        with tempfile.TemporaryDirectory(prefix="punchlist-prove-") as name:
-            files = RunFiles.below(Path(name) / "runs" / "x")
+        with temporary_folder("punchlist-prove-") as name:
+            files = RunFiles.below(name / "runs" / "x")
             return run, build_world(self._workshop, run, started, self._session.store, files)
 
     async def _survey(
