@@ -96,7 +96,7 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     }
     for name, value in {
         "HOME": str(home),
-        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_GLOBAL": f"{home}.gitconfig",  # does not exist; /dev/null could be written over
         "GIT_CONFIG_NOSYSTEM": "1",
         # Fixes of style are safe and many, which tests of fixing need; users have to ask for them.
         ALL_RULES: "all",

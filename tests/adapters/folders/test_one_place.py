@@ -26,8 +26,7 @@ PARSERS = {
 
 ALLOWED = {
     "adapters/analyzers/entries.py": {"msgspec.json.decode"},  # RecursionError is caught
-    "adapters/process/run.py": {"shutil.rmtree"},
-    "adapters/environments/make_environment.py": {"shutil.rmtree", "msgspec.json.decode"},
+    "adapters/environments/make_environment.py": {"msgspec.json.decode"},  # RecursionError is caught
     "adapters/environments/registries.py": {"configparser.RawConfigParser", "tomllib.loads"},
     "adapters/environments/tree_links.py": {"msgspec.json.decode"},
     "adapters/analyzers/tools/mypy.py": {"configparser.RawConfigParser"},  # it writes one

@@ -7,7 +7,6 @@ imported from the tree under check, never from a copy or a link in the environme
 import re
 import secrets
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +29,7 @@ from punchlist.adapters.environments.registries import (
     installer_environment,
 )
 from punchlist.adapters.environments.tree_links import NOTE, EnvironmentNote, find_links, read_note
+from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.process.registry_environment import (
     list_registry_files,
     registry_environment,
@@ -163,7 +163,7 @@ class EnvironmentMaker:
             folders = await self._detach_tree(say)
             self._finish(folders)
         finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            remove_folder(draft)
 
     async def _run_step(self, step: SetupStep, say: Callable[[str], None]) -> None:
         say(f"$ {shlex.join(step.command)}")
@@ -257,7 +257,7 @@ class EnvironmentMaker:
         (env / NOTE).unlink(missing_ok=True)
         (env / NOTE).write_bytes(msgspec.json.encode(note))
         if not is_finished(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
             env.rename(folder)
 
 
@@ -269,7 +269,7 @@ def _find_own(env: Path, root: Path) -> Iterator[tuple[Path, Path, bool]]:
         try:
             text = (info / "direct_url.json").read_bytes()
             known = msgspec.json.decode(text, type=dict[str, object])
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, msgspec.MsgspecError, RecursionError):
             continue
         path, about = Path(unquote(urlsplit(str(known.get("url"))).path)), known.get("dir_info")
         if path.is_relative_to(root):

@@ -21,6 +21,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.process.bounded_output import BoundedOutput
 from punchlist.adapters.process.descendants import MARK, ProcessFamily
 from punchlist.adapters.process.programs import (
@@ -176,7 +177,7 @@ async def run(  # noqa: PLR0913  # all that describes one child
             await child.wait_and_close()
             family.release_root()
             if scratch:
-                shutil.rmtree(scratch, ignore_errors=True)
+                remove_folder(scratch)
         trouble = trouble or child.find_trouble(limit, trim=trim)
         if walls:
             trouble = trouble or _sandbox_trouble(child, command[0])
