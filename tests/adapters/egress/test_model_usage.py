@@ -231,6 +231,26 @@ def test_a_document_that_reports_nonsense_is_passed_on_and_counts_nothing(usage)
     assert meter.usage.input_tokens == 0
 
 
+def test_an_answer_that_is_compressed_all_the_same_is_estimated():
+    given = answer(b"x" * 400).replace(b"\r\n\r\n", b"\r\nContent-Encoding: br\r\n\r\n", 1)
+    meter, _, _ = asked(given, post(b"x" * 4000))
+    assert (meter.usage.input_tokens, meter.usage.output_tokens) == (1000, 100)
+
+
+def test_what_was_counted_is_written_down_when_an_answer_ends(tmp_path):
+    async def play():
+        meter = Spending(tmp_path, limit=0.1).open_call(price)
+        async with outside(
+            policy=route, answer=answer(json.dumps(BODIES["chat"]).encode()), meter=meter
+        ) as world:
+            await world.ask(post())
+
+    asyncio.run(play())
+    next_process = Spending(tmp_path, limit=0.1)
+    assert "is reached" in next_process.refusal_reason(), "as after a kill"
+    assert next_process.collect_cut().cut == 1
+
+
 def test_the_service_is_asked_for_an_answer_that_can_be_read():
     _, _, world = asked(answer(b"{}"), post())
     assert b"\r\nAccept-Encoding: identity\r\n" in world.received[0]

@@ -90,10 +90,13 @@ class Spending:
         return CallMeter(self, token_hex(8), price)
 
     def set_open(self, call: str, usage: Usage) -> None:
-        """Remember what an unfinished call has spent so far."""
+        """Note what an unfinished call has spent so far."""
         self._open[call] = usage
-        if self._folder is not None:
-            cut = replace(usage, cut=1)
+
+    def save_open(self, call: str) -> None:
+        """Write down what was noted of a call, if it is unfinished."""
+        if self._folder is not None and call in self._open:
+            cut = replace(self._open[call], cut=1)
             write_atomic(self._folder / f"{call}.json", msgspec.json.encode(cut))
 
     def close_call(self, call: str, usage: Usage | None) -> None:
@@ -150,6 +153,7 @@ class CallMeter:
         total = sum(self._parts.values(), Usage())
         self._reported = before(total) if measured.of_session else total
         self._spending.set_open(self._call, self.usage)
+        self.save()
         return self._spending.refusal_reason() if measured.continues else ""
 
     def check_request(self) -> str:
@@ -161,6 +165,10 @@ class CallMeter:
         """Note what an answer of the model has used so far."""
         self._answers[answer] = usage
         self._spending.set_open(self._call, self.usage)
+
+    def save(self) -> None:
+        """Write down what was noted."""
+        self._spending.save_open(self._call)
 
     def close(self, usage: Usage | None) -> None:
         self._spending.close_call(self._call, usage)

@@ -43,7 +43,11 @@ class ModelMeter(Protocol):
         ...
 
     def set_answer(self, answer: int, usage: Usage) -> None:
-        """Note what an answer has used so far."""
+        """Note what an answer has used so far; called for each event of a stream, so it is fast."""
+        ...
+
+    def save(self) -> None:
+        """Write down what was noted."""
         ...
 
 
@@ -93,7 +97,8 @@ class MeteredCall:
         if "event-stream" in kind:
             self._read = _StreamReader()
         elif "json" in kind:
-            self._read = _BodyReader()
+            coding = (head.find("content-encoding") or "identity").lower()
+            self._read = _BodyReader(lacks_usage=coding != "identity")
 
     def show_answer(self, data: bytes) -> None:
         if self._read:
@@ -104,11 +109,13 @@ class MeteredCall:
         """Estimate what the answer did not report: a stream has at least one token in each event,
         and a token of text has about four bytes.
         """
-        if self._read is None or (self.complete and not self._read.lacks_usage):
+        if self._read is None or self._meter is None:
             return
-        used, written = self._read.used, self._read.written
-        given = used.input_tokens or self._asked // _BYTES_PER_TOKEN
-        self._note(Usage(input_tokens=given, output_tokens=max(used.output_tokens, written)))
+        if not self.complete or self._read.lacks_usage:
+            used, written = self._read.used, self._read.written
+            given = used.input_tokens or self._asked // _BYTES_PER_TOKEN
+            self._note(Usage(input_tokens=given, output_tokens=max(used.output_tokens, written)))
+        self._meter.save()
 
     def _note(self, used: Usage) -> None:
         if self._meter and used != self._usage:
@@ -150,10 +157,11 @@ class _StreamReader:
 class _BodyReader:
     """Reads one JSON document, which is parsed as soon as it is complete."""
 
-    lacks_usage = False
-    """A document that reports nothing, such as a list of models, is free."""
-
-    def __init__(self) -> None:
+    def __init__(self, *, lacks_usage: bool) -> None:
+        """`lacks_usage`: it cannot be read. One that can, and reports nothing, such as a list of
+        models, is free.
+        """
+        self.lacks_usage = lacks_usage
         self._body = bytearray()
         self.used = Usage()
 
