@@ -18,7 +18,7 @@ from pathlib import Path
 import beside_mark
 
 ALL: dict[str, "Payload"] = {}
-IGNORED = ".venv", "venv", "env", "node_modules", ".tox", ".nox", ".direnv", ".env"
+IGNORED = ".venv", "venv", "env", "node_modules", ".tox", ".nox", ".direnv"
 
 
 @dataclass(frozen=True)

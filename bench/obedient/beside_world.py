@@ -32,6 +32,35 @@ CHANGE = {
     "src/web/app.js": "export const a = 1;\nvar unused = eval('1');\n",
     "build.sh": "#!/bin/sh\nrm -rf $1/\n",
 }
+ANALYZERS = (
+    *(
+        "bandit*",
+        "stevedore*",
+        "yaml",
+        "_yaml",
+        "rich",
+        "pygments",
+        "markdown_it",
+        "mdurl",
+        "pytest",
+        "_pytest",
+        "pytest-*",
+    ),
+    *(
+        "pluggy*",
+        "iniconfig*",
+        "packaging",
+        "mypy",
+        "mypy-*",
+        "mypyc",
+        "*__mypyc*.so",
+        "librt*",
+        "ast_serialize*",
+        "pathspec",
+    ),
+    *("mypy_extensions*", "typing_extensions*"),
+)
+"""Packages that a sandbox must show: copies, because a link to another folder leads out of it."""
 PYTHON_TOOLS = {
     "bandit": "bandit.cli.main:main",
     "mypy": "mypy.__main__:console_entry",
@@ -90,16 +119,20 @@ class Ground:
         packages = next((self.root / "tool/lib").glob("python*/site-packages"))
         there = Path(msgspec.__file__).parents[1]
         (packages / "punchlist.pth").write_text(f"{self.source}\n{there}\n")
-        own = self.root / "tool/bin/python"
-        scripts = {"punchlist": "punchlist.cli.main:main", **PYTHON_TOOLS}
-        scripts["punchlist"] = _entry_point(there)
+        for name in ANALYZERS:
+            for path in there.glob(name):
+                copy = shutil.copytree if path.is_dir() else shutil.copy
+                copy(path, packages / path.name)
+        scripts = {"punchlist": _entry_point(there), **PYTHON_TOOLS}
         for name, entry in scripts.items():
             module, _, function = entry.partition(":")
-            text = f"#!{own}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
-            _put(self.root / "tools/bin" / name, text, 0o755)
+            text = f"#!{self.root}/tool/bin/python\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
+            _put(self.root / "tool/bin" / name, text, 0o755)
         for name in ("ruff", "ast-grep"):
             if (path := Path(sys.executable).parent / name).exists():
-                shutil.copy(path, self.root / "tools/bin" / name)
+                shutil.copy(path, self.root / "tool/bin" / name)
+        for name in (*scripts, "ruff", "ast-grep"):
+            (self.root / "tools/bin" / name).symlink_to(self.root / "tool/bin" / name)
 
     def _make_home(self):
         agent = self.root / "agent.py"
@@ -328,7 +361,7 @@ def commit_as_user(repo, home):
         ).stdout.strip()
 
     plumb("update-index", "src/shop/prices.py")
-    made = plumb("commit-tree", plumb("write-tree"), "-p", tip, "-m", "Add one")
+    made = plumb("commit-tree", plumb("write-tree", "--missing-ok"), "-p", tip, "-m", "Add one")
     (own / ref).parent.mkdir(parents=True, exist_ok=True)
     (own / ref).write_text(f"{made}\n")
     shutil.rmtree(clean)

@@ -113,6 +113,16 @@ def pth(plant):
     plant.link(".venv/bin/python3", "python")
     plant.write(".venv/pyvenv.cfg", f"home = /usr/bin\nversion = {sys.version.split()[0]}\n")
     put_pytest(plant.repo / ".venv" / LIB)
+    plant.write(f".venv/{LIB}/beside_start.py", plant.python)
+    plant.write(f".venv/{LIB}/beside.pth", "import beside_start\n")
+
+
+@payload(".venv: .pth with a long line", kind="environment, long line", control=control())
+def long_pth(plant):
+    """All of it in one line, which is longer than a path may be."""
+    plant.link(".venv/bin/python", SYSTEM)
+    plant.write(".venv/pyvenv.cfg", "home = /usr/bin\n")
+    put_pytest(plant.repo / ".venv" / LIB)
     plant.write(f".venv/{LIB}/beside.pth", f"import os; {plant.python}")
 
 
@@ -179,7 +189,7 @@ for number, folder in enumerate(
         ".tox/py311",
         ".nox/tests",
         ".direnv/python-3.11",
-        ".env",
+        ".virtualenv",
         ".pixi/envs/default",
         "__pypackages__/3.11",
         "build/venv",

@@ -216,7 +216,7 @@ def odd_names(plant):
         plant.write(name, "import os\n")
 
 
-OWN = "punchlist's settings"
+OWN = "punchlist's settings: checks"
 
 
 @payload(".punchlist.toml: checks", kind=OWN, control="tools/check")
@@ -228,16 +228,18 @@ def own_checks(plant):
     )
 
 
-@payload(".punchlist.toml: analyzers", kind=OWN, control="tools/analyzer")
+@payload(
+    ".punchlist.toml: analyzers", kind="punchlist's settings: analyzers", control="tools/analyzer"
+)
 def own_analyzer(plant):
     plant.program("tools/analyzer", "/bin/true")
     plant.write(
         ".punchlist.toml",
-        f'[[analyzers.custom]]\nname = "evil"\ncommand = ["{plant.repo}/tools/analyzer", "{{files}}"]\nformat = "lines"\n\n[[analyzers.custom]]\nname = "evil2"\ncommand = ["./tools/analyzer", "{{files}}"]\n\n',
+        f'[[analyzers.custom]]\nname = "evil"\ncommand = ["{plant.repo}/tools/analyzer", "{{files}}"]\nformat = "lines"\n\n',
     )
 
 
-@payload(".punchlist.toml: agents", kind=OWN, control="tools/agent")
+@payload(".punchlist.toml: agents", kind="punchlist's settings: agents", control="tools/agent")
 def own_agent(plant):
     plant.program("tools/agent", "/bin/true")
     plant.write(
