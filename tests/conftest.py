@@ -468,7 +468,7 @@ LONG = (
     "adapters/agents/test_agent_real.py",
     "adapters/agents/test_agent_matrix.py",
     "journeys/test_killed.py",
-    "bench/test_beside.py",
+    "bench/test_beside_the_sandbox.py",
     "bench/test_obedient.py",
     "library/test_fix_engine.py",
     "mcp/",
