@@ -11,8 +11,8 @@ from beside_world import Ground, Watcher, is_outside
 from world import OTHER_UID, choose_ground, find_python
 
 UID = OTHER_UID if not os.getuid() else os.getuid()
-HELD = ("git hooks", "shadowing modules", "left by children")
-"""Kinds of payloads that are known to stay inside."""
+HELD = ("environment modules", "node", "git hooks", "git transports: ssh")
+"""Kinds of payloads that share a repository here."""
 USED = ("doctor --json", "review", "run --yes", "apply")
 CHOSEN = (
     ".venv: .pth with an import",

@@ -74,7 +74,9 @@ for name in (
 @payload(
     "ast-grep: customLanguages with a library",
     kind=KIND,
-    control="ast-grep scan src" if shutil.which("cc") else None,
+    control="ast-grep --custom-languages allow scan src; ast-grep scan --custom-languages allow src"
+    if shutil.which("cc")
+    else None,
 )
 def ast_grep(plant):
     plant.write(

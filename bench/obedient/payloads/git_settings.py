@@ -305,7 +305,6 @@ WHEN = {
     "push-to-checkout": "git -c receive.denyCurrentBranch=updateInstead push -q -f . HEAD~1:feature",
     "pre-merge-commit": "git checkout -q -b m HEAD~1; git commit -q --allow-empty -m x; git merge --no-edit --no-ff feature",
     "post-merge": "git checkout -q main; git merge feature",
-    "pre-auto-gc": "git -c gc.auto=1 gc --auto",
     "applypatch-msg": "git format-patch -1 --stdout > /dev/shm/p.$$; git reset -q --hard HEAD~1; git am < /dev/shm/p.$$; rm /dev/shm/p.$$",
     "pre-applypatch": "git format-patch -1 --stdout > /dev/shm/p.$$; git reset -q --hard HEAD~1; git am < /dev/shm/p.$$; rm /dev/shm/p.$$",
     "post-applypatch": "git format-patch -1 --stdout > /dev/shm/p.$$; git reset -q --hard HEAD~1; git am < /dev/shm/p.$$; rm /dev/shm/p.$$",
