@@ -106,15 +106,14 @@ def _isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 @pytest.fixture
-def on_path(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Path]:
+def on_path(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Put programs of the machine on PATH, for this test; if one is missing there, skip it or, in
-    CI, fail it.
+    CI, fail it. Their folder is on the disk: sandboxes hide those in memory.
     """
 
     def put(*names: str) -> Path:
-        folder = tmp_path_factory.mktemp("programs") / "bin"
+        folder = Path(tempfile.mkdtemp(dir=pytestconfig.stash[PLACE])) / "bin"
+        folder.parent.chmod(0o755)
         folder.mkdir()
         for name in names:
             if not machine.link_program(name, folder):

@@ -52,6 +52,6 @@ def test_nothing_is_lost_or_added(path, lines):
     "evil", ["'\\" * 500, '"' * 999, "`a" * 500, "/*" * 500, "x " * 500, "1." * 500]
 )
 def test_no_text_makes_it_slow(evil):
-    began = time.perf_counter()
+    began = time.process_time()
     list(highlight_lines("a.js", [evil] * 20))
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

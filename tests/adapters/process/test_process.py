@@ -103,7 +103,7 @@ def test_a_time_out_ends_a_child_that_ignores_the_polite_signal_and_keeps_what_i
     )
     assert ran.trouble == "timed out after 0.5 s"
     assert ran.stdout == b"before\n"
-    assert ran.seconds < 2
+    assert ran.seconds < 30
 
 
 @pytest.mark.serial
@@ -111,7 +111,7 @@ def test_a_time_out_ends_grandchildren_too(tmp_path):
     ran = started(
         ["sh", "-c", f"sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.5
     )
-    assert ran.seconds < 2
+    assert ran.seconds < 30
     assert not alive(pid_in(tmp_path / "pid"))
 
 
@@ -136,7 +136,7 @@ def test_a_child_that_ends_well_leaves_nothing_behind(tmp_path, escape):
         ["sh", "-c", f"{script} while [ ! -s {tmp_path}/pid ]; do sleep 0.02; done; echo done"]
     )
     assert (ran.stdout, ran.ok) == (b"done\n", True)
-    assert ran.seconds < 2
+    assert ran.seconds < 30
     assert not alive(pid_in(tmp_path / "pid"))
 
 
@@ -146,7 +146,7 @@ def test_without_proc_the_group_and_the_tree_below_the_child_end(tmp_path, monke
     ran = started(
         ["sh", "-c", f"set -m; sh -c 'echo $$ > {tmp_path}/pid; sleep 60' & sleep 60"], timeout=0.5
     )
-    assert ran.seconds < 2
+    assert ran.seconds < 30
     assert not alive(pid_in(tmp_path / "pid"))
     assert started(["no-such-command-here"]).trouble
     assert started(["true"]).ok
@@ -288,14 +288,18 @@ def test_a_child_dies_with_a_punchlist_that_is_killed_while_it_starts_it(tmp_pat
     assert killed_program(program, [tmp_path / "pid", tmp_path / "grand"]) == []
 
 
-def test_output_is_heard_while_the_child_still_runs():
+def test_output_is_heard_while_the_child_still_runs(tmp_path):
     heard = []
-    watch = OutputWatch(hear=lambda piece: heard.append((time.monotonic(), piece)))
-    before = time.monotonic()
-    ran = started(["sh", "-c", "echo early; echo noise >&2; sleep 0.6; echo late"], watch=watch)
-    assert b"".join(piece for _, piece in heard) == ran.stdout == b"early\nlate\n"
-    assert heard[0][0] - before < 0.4
-    assert heard[-1][0] - before > 0.5
+
+    def hear(piece):
+        heard.append(piece)
+        (tmp_path / "heard").touch()
+        return ""
+
+    script = "echo early; echo noise >&2; while [ ! -e heard ]; do sleep 0.02; done; echo late"
+    ran = started(["sh", "-c", script], cwd=tmp_path, watch=OutputWatch(hear=hear))
+    assert heard == [b"early\n", b"late\n"]
+    assert ran.stdout == b"early\nlate\n"
 
 
 @pytest.mark.serial
@@ -303,7 +307,7 @@ def test_silence_ends_a_child_and_is_told_from_a_time_out():
     ran = started(["sh", "-c", "echo before; sleep 60"], watch=OutputWatch(silence=0.3))
     assert (ran.trouble, ran.silent, ran.late) == ("silent for 0.3 s", True, False)
     assert ran.stdout == b"before\n"
-    assert ran.seconds < 2
+    assert ran.seconds < 30
     late = started(
         ["sh", "-c", "while :; do echo more; sleep 0.05; done"],
         timeout=0.4,
