@@ -76,6 +76,9 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """A home of our own and no git configuration; `machine.leave_machine` has done the rest."""
     home = tmp_path_factory.mktemp("home")
     _isolate(monkeypatch, home)
+    monkeypatch.chdir(
+        home
+    )  # not the checkout of these tests, whose programs would be a repository's
     return home
 
 
