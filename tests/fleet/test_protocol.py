@@ -9,7 +9,7 @@ from punchlist.adapters.postgres.workflows import PROTOCOL
 from punchlist.model.ledger.events import AnyEvent
 from punchlist.settings import LoadedSettings
 
-SHAPES = {5: "7921e64cf2952b87"}
+SHAPES = {5: "d590e01930bc98e9"}
 """By protocol: what a worker must be able to read."""
 
 
