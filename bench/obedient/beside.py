@@ -31,6 +31,8 @@ BUBBLEWRAP, LANDLOCK = WALLS = ("bubblewrap", "landlock")
 SURFACES = {"serve": drive_server, "mcp": drive_mcp, "lsp": drive_lsp}
 ELSEWHERE = (*SURFACES, *FLEET)
 """Commands that are not steps: clients use them."""
+CRASHED = 70
+"""The exit code of a command that ended by a fault of punchlist: what came after it was not measured."""
 
 
 def main():
@@ -87,7 +89,10 @@ def exit_code(results):
         return 1
     unmeasured = missing(STEPS, ELSEWHERE)
     unmeasured += [
-        label for result in results for label, code in result["codes"].items() if code == UNMEASURED
+        label
+        for result in results
+        for label, code in result["codes"].items()
+        if code in (UNMEASURED, CRASHED)
     ]
     unmeasured += [f"{name}, a dud" for result in results for name in result["duds"] or ()]
     for each in unmeasured:
