@@ -4,7 +4,7 @@
 
 Each payload leaves a mark when it is started, with who started it, and tries to get out of the sandbox by four ways. Its
 control shows that it is alive: the plain command of an honest tool that starts it. The exit code is 1 if there is a mark
-outside, and 2 if a command, a route or a tool is not measured.
+outside, and 2 if a command, a route, a tool or a payload is not measured.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import beside_payload
-from beside_commands import STEPS, missing, run_plainly, run_step
+from beside_commands import STEPS, UNMEASURED, missing, run_plainly, run_step
 from beside_fleet import FLEET, drive_fleet, open_database
 from beside_protocols import drive_lsp, drive_mcp
 from beside_server import drive_server
@@ -31,7 +31,8 @@ BUBBLEWRAP, LANDLOCK = WALLS = ("bubblewrap", "landlock")
 SURFACES = {"serve": drive_server, "mcp": drive_mcp, "lsp": drive_lsp}
 ELSEWHERE = (*SURFACES, *FLEET)
 """Commands that are not steps: clients use them."""
-UNMEASURED = -2
+CRASHED = 70
+"""The exit code of a command that ended by a fault of punchlist: what came after it was not measured."""
 
 
 def main():
@@ -88,8 +89,12 @@ def exit_code(results):
         return 1
     unmeasured = missing(STEPS, ELSEWHERE)
     unmeasured += [
-        label for result in results for label, code in result["codes"].items() if code == UNMEASURED
+        label
+        for result in results
+        for label, code in result["codes"].items()
+        if code in (UNMEASURED, CRASHED)
     ]
+    unmeasured += [f"{name}, a dud" for result in results for name in result["duds"] or ()]
     for each in unmeasured:
         print(f"NOT MEASURED: {each}", file=sys.stderr)
     return 2 if unmeasured else 0
@@ -105,7 +110,7 @@ def measure(asked, uid, walls, store=""):
         for kinds in chosen:
             began = time.monotonic()
             uses = list_uses(asked.commands, kinds, store)
-            duds, unshown = ([], []) if asked.no_controls else find_duds(ground, watcher, kinds)
+            duds, unshown = (None, None) if asked.no_controls else find_duds(ground, watcher, kinds)
             result = measure_kinds(ground, watcher, kinds, uses, verbose=asked.verbose)
             result |= {"duds": duds, "unshown": unshown}
             result |= {"uid": uid, "walls": walls}
@@ -174,13 +179,13 @@ def print_result(result, seconds):
     alive = len({mark["name"] for mark in result["inside"]})
     head = f"uid {result['uid']}, {result['walls']}, {', '.join(result['kinds'])}: {len(result['outside'])} marks outside"
     print(
-        f"{head}, {len(result['inside'])} inside of {alive} payloads, {len(result['duds'])} duds, {seconds:.0f} s; exit codes {codes}",
+        f"{head}, {len(result['inside'])} inside of {alive} payloads, {'-' if result['duds'] is None else len(result['duds'])} duds, {seconds:.0f} s; exit codes {codes}",
         file=sys.stderr,
         flush=True,
     )
     for line in holes(result["outside"]):
         print(f"    OUTSIDE {line}", file=sys.stderr)
-    for name in result["duds"]:
+    for name in result["duds"] or ():
         print(f"    DUD {name}", file=sys.stderr)
     sys.stderr.flush()
 
@@ -215,7 +220,7 @@ def table_of_kinds(results):
     for result in results:
         for kind in result["kinds"]:
             names = {each.name for each in beside_payload.ALL.values() if each.kind == kind}
-            counts = [sum(each in names for each in result[what]) for what in ("duds", "unshown")]
+            counts = [_count(names, result[what]) for what in ("duds", "unshown")]
             inside, outside = (
                 [mark for mark in result[what] if mark["name"] in names]
                 for what in ("inside", "outside")
@@ -270,6 +275,11 @@ def table_of_commands(results):
         told = " ".join(f"{code}: {count}" for code, count in sorted(codes.items()))
         lines.append(_row((command, codes.total(), told, len(inside), len(outside), kinds)))
     return "\n".join(lines)
+
+
+def _count(names, found):
+    """How many of them were found; a dash where nothing was looked for."""
+    return "-" if found is None else sum(each in names for each in found)
 
 
 def _row(cells):

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from beside_world import commit_as_user
 
 LONGEST = 240
+UNMEASURED = -1000
+"""In the place of an exit code: the command, or something that it offers, was not put to use."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ def run_plainly(command, cwd, env, answers="", longest=LONGEST):
         told, _ = process.communicate(answers.encode(), timeout=longest)
     except subprocess.TimeoutExpired:
         end(process)
-        return -1, "took too long"
+        return UNMEASURED, "took too long"
     return process.returncode, told.decode("utf-8", "replace")
 
 

@@ -5,7 +5,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
-from beside_commands import run_plainly
+from beside_commands import UNMEASURED, run_plainly
 from beside_process import PATIENCE, Process
 from world import ROOT
 
@@ -41,7 +41,7 @@ QUEUED = (
 def drive_fleet(ground, repo, env, store):
     """Queue a run and let a worker drive it, with the commands that belong to a fleet."""
     if not store:
-        return -3, "PostgreSQL is missing"
+        return UNMEASURED, "PostgreSQL is missing"
     env = {**env, "PUNCHLIST_STORE": store, "PUNCHLIST_OBJECTS": str(ground.home / "objects")}
     lines = []
     for given in QUEUED:

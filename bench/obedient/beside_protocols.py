@@ -6,6 +6,7 @@ import re
 import time
 from contextlib import suppress
 
+from beside_commands import UNMEASURED
 from beside_process import PATIENCE, Process
 
 WAIT = ("run_status", {"wait_seconds": 1})
@@ -64,7 +65,9 @@ def drive_mcp(ground, repo, env):
         for name, arguments in CALLS:
             answer = _call(link, name, arguments)
             lines.append(f"{name}: {str(answer)[:200]}")
-        return -2 if unknown or not offered else 0, "\n".join([f"unknown tools: {unknown}", *lines])
+        return UNMEASURED if unknown or not offered else 0, "\n".join(
+            [f"unknown tools: {unknown}", *lines]
+        )
     finally:
         server.close()
 
@@ -200,7 +203,7 @@ def drive_lsp(ground, repo, env):
         _listen(link, 3)
         link.ask("shutdown", None)
         link.tell("exit", None)
-        return 0 if began else -1, "\n".join(lines)
+        return 0 if began else UNMEASURED, "\n".join(lines)
     finally:
         server.close()
 

@@ -9,7 +9,7 @@ import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
-from beside_commands import run_plainly
+from beside_commands import UNMEASURED, run_plainly
 from beside_process import PATIENCE, Process
 
 ENDED = ("ended", "stopped", "waiting", "failed")
@@ -89,7 +89,7 @@ def drive_server(ground, repo, env):
     try:
         address = _wait_address(server)
         if not address:
-            return -1, "the server did not begin to listen"
+            return UNMEASURED, "the server did not begin to listen"
         document = _ask(address, token, "get", "/api/openapi.json", None)[1]
         operations = {
             each["operationId"]: (method, path)
@@ -104,7 +104,7 @@ def drive_server(ground, repo, env):
         ]
         said += f"unknown operations: {unknown}\n" if unknown else ""
         said += _use_all(address, token, operations, {"path": str(repo)})
-        return -2 if unknown else 0, said
+        return UNMEASURED if unknown else 0, said
     finally:
         server.close()
 
