@@ -72,7 +72,10 @@ WORDS: Mapping[Word, tuple[str, ...]] = {
     Word.EITHER: ("sandbox.required", "agents.sandbox"),
     Word.BOTH: ("sandbox.unfenced",),
     Word.COMMON: ("sandbox.read", "agents.hosts", "agent.*.hosts"),
-    Word.LEAST: ("limits.time", "limits.dollars"),
+    Word.LEAST: (
+        *("limits.time", "limits.dollars", "limits.files", "limits.depth", "limits.file-size"),
+        *("limits.nesting", "limits.report-size"),
+    ),
 }
 _BY_NAME = {name: word for word, names in WORDS.items() for name in names}
 

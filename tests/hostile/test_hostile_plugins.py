@@ -25,6 +25,7 @@ def outside(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setattr("punchlist.adapters.sandbox.support.find_bubblewrap", lambda: "")
     monkeypatch.setattr("punchlist.adapters.sandbox.support.find_version", lambda: 0)
+    monkeypatch.setenv("PUNCHLIST_SANDBOX__UNFENCED", "true")
     return folder
 
 

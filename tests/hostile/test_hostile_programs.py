@@ -65,6 +65,7 @@ def in_environment(repo, mark):
         f"import os; exec({python_payload(mark)!r}, dict(__file__='pth'))\n"
     )
     (packages / "sitecustomize.py").write_text(python_payload(mark))
+    (packages / "long.pth").write_text(f"{'x' * 5000}\n")
 
 
 def behind_an_editable_install(repo, mark):

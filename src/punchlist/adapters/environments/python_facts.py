@@ -118,7 +118,15 @@ def _follow_links(folders: list[Path]) -> Iterator[Path]:
             except OSError:
                 continue
             named = (folder / line.strip() for line in lines if line.strip()[:1] not in ("", "#"))
-            yield from (path for path in named if "\0" not in str(path) and path.is_dir())
+            yield from (path for path in named if _is_folder(path))
+
+
+def _is_folder(path: Path) -> bool:
+    """Return whether there is a folder; `Path.is_dir` raises for a line too long to be a path."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def _list_entries(folder: Path) -> list[Path]:
