@@ -87,7 +87,7 @@ def _kind(hint: Any) -> str:
         }[hint]
     if type(None) in inner:
         return f"{_kind(inner[0])} or null"
-    if len(inner) == 2 and inner[1] is ...:
+    if len(inner) == 1 or inner[1] is ...:  # a set or a tuple
         return f"list of {_kind(inner[0])}"
     return f"object: {_kind(inner[0])} -> {_kind(inner[1])}"
 
