@@ -11,18 +11,19 @@ import pytest
 from hostile_ground import Ground, needs_walls
 
 import fresh_clone
+import needs
 
 pytestmark = needs_walls
 
 COMMANDS = (
     ("run", "--dry-run"),
     ("doctor",),
-    ("doctor", "--security"),
-    ("setup", "--show"),
     ("review",),
-    ("run",),
     ("run", "--yes", "--set", "sandbox.required=true"),
-    ("list",),
+)
+OTHERS = [("doctor", "--security"), ("setup", "--show"), ("run",), ("list",)]
+both = pytest.mark.parametrize(
+    "commands", [COMMANDS, *needs.rarely(OTHERS)], ids=["usual", "others"]
 )
 TOOLS = "python python3 ruff bandit mypy pyright ty ast-grep semgrep shellcheck eslint biome pytest"
 ON_PATH = f"{TOOLS} git uv pip bwrap sh node gh claude codex gemini openssl ps xdg-open"
@@ -132,20 +133,22 @@ def branch(repo):
     return repo
 
 
+@both
 @pytest.mark.parametrize("plant", PLACES, ids=lambda plant: plant.__name__)
 def test_nothing_of_a_checkout_runs_outside_of_the_sandbox_on_any_command(
-    plant, branch, ground, mark
+    plant, commands, branch, ground, mark
 ):
     plant(branch, mark)
-    for command in COMMANDS:
+    for command in commands:
         told = ground(*command)
         assert not mark.exists(), f"{command}: {mark.read_text()}"
         assert told.code != 70, told
 
 
+@both
 @pytest.mark.parametrize("entry", ["tools/bin", ".venv/bin", "link", "."])
 def test_programs_on_a_path_inside_the_repository_are_not_the_users(
-    entry, branch, ground, mark, tmp_path
+    entry, commands, branch, ground, mark, tmp_path
 ):
     folder = branch.root / (entry if entry != "link" else "tools/bin")
     for name in ON_PATH.split():
@@ -153,7 +156,7 @@ def test_programs_on_a_path_inside_the_repository_are_not_the_users(
     outside = tmp_path / "link"
     outside.symlink_to(folder)
     first = {"link": str(outside), ".": "."}.get(entry, str(folder))
-    for command in COMMANDS:
+    for command in commands:
         told = ground(*command, PATH=f"{first}:{os.environ['PATH']}")
         assert not mark.exists(), f"{command}: {mark.read_text()}"
         assert told.code != 70, told
