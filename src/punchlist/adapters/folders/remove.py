@@ -36,8 +36,8 @@ def remove_folder(folder: Path) -> bool:
 
 
 def discard_folder(folder: Path, aside: Path) -> Path | None:
-    """Delete a folder. What cannot be deleted is renamed into `aside`, so that it is in nobody's
-    way; return where it is then. None if it is gone.
+    """Delete a folder. What cannot be deleted is renamed into `aside`; return where it is then, or
+    None if it is gone.
     """
     if remove_folder(folder) or not os.path.lexists(folder):
         return None
