@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import os
 import shutil
 import sys
 from hashlib import sha256
@@ -15,6 +16,7 @@ from punchlist.adapters.environments.find_pythons import (
     list_pythons,
 )
 from punchlist.adapters.environments.named_packages import list_declared
+from punchlist.adapters.environments.python_facts import read_facts
 from punchlist.adapters.environments.tree_links import find_import_folders, find_main_root
 from punchlist.model.checks.failure_cause import MADE_BY_SETUP
 
@@ -160,3 +162,12 @@ def test_a_script_that_starts_a_python_is_left_unless_the_project_says_which(
         expected.format(program=sys.executable, script=script),
         "on PATH",
     )
+
+
+def test_pipes_in_the_place_of_an_environment_s_files_are_not_waited_for(tmp_path):
+    packages = tmp_path / "lib/python3.12/site-packages"
+    (packages / "pytest").mkdir(parents=True)
+    for pipe in (tmp_path / "pyvenv.cfg", packages / "a.pth"):
+        os.mkfifo(pipe)
+    facts = read_facts(str(tmp_path / "bin/python"))
+    assert facts.has_module("pytest")

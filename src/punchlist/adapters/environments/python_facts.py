@@ -84,10 +84,7 @@ def _read_installation(python: Path, home: Path | None) -> PythonFacts:
 
 def _read_settings(prefix: Path) -> dict[str, str]:
     """Return the settings in `pyvenv.cfg`; none where this is not a virtual environment."""
-    try:
-        text = (prefix / "pyvenv.cfg").read_text(errors="replace")
-    except OSError:
-        return {}
+    text = _read_text(prefix / "pyvenv.cfg")
     pairs = (line.partition("=") for line in text.splitlines())
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
@@ -113,12 +110,17 @@ def _follow_links(folders: list[Path]) -> Iterator[Path]:
     for folder in dict.fromkeys(folders):
         yield folder
         for file in (path for path in _list_entries(folder) if path.suffix == ".pth"):
-            try:
-                lines = file.read_text(errors="replace").splitlines()
-            except OSError:
-                continue
+            lines = _read_text(file).splitlines()
             named = (folder / line.strip() for line in lines if line.strip()[:1] not in ("", "#"))
             yield from (path for path in named if _is_folder(path))
+
+
+def _read_text(path: Path) -> str:
+    """Return a file's text, '' if there is none: a pipe in its place would never end."""
+    try:
+        return path.read_text(errors="replace") if path.is_file() else ""
+    except OSError:
+        return ""
 
 
 def _is_folder(path: Path) -> bool:
