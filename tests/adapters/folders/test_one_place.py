@@ -16,6 +16,8 @@ FOLDERS = {
     "tempfile.TemporaryDirectory", "glob.glob", "glob.iglob",
 }  # fmt: skip
 METHODS = {"rglob", "walk"}
+RAISING = {"exists", "is_file", "is_dir", "is_symlink", "resolve"}
+"""What pathlib answers with an error for a link in a circle, or a folder that is locked."""
 PARSERS = {
     "msgspec.json.decode", "msgspec.json.Decoder", "msgspec.yaml.decode", "msgspec.toml.decode",
     "json.loads", "json.load", "tomllib.loads", "tomllib.load", "ast.parse",
@@ -51,6 +53,11 @@ ALLOWED = {
     "library/json_values.py": {"msgspec.json.decode"},
     "mcp/server.py": {"msgspec.json.decode"},
 }  # fmt: skip
+ASKED = [
+    "adapters/process/bounded_output.py: _ON_DISK.is_dir()",  # the system's own folder
+    "adapters/sandbox/landlock/rules.py: each.is_symlink()",  # an entry that was just listed
+    "app/start/demo.py: entry.is_dir()",  # of our own package
+]
 CHILDREN = ("child_", "restrict.py", "bandit_start.py")
 """Programs that run in the sandbox, and read what we wrote for them."""
 
@@ -87,6 +94,19 @@ def test_no_module_deletes_walks_or_parses_on_its_own():
         if left := wrong - ALLOWED.get(name, set()):
             found[name] = sorted(left)
     assert found == {}, "use adapters/folders and model/finding/guarded_text.py or guarded_yaml.py"
+
+
+def test_adapters_and_use_cases_ask_no_path_by_a_method_that_may_raise():
+    found = []
+    for path in (*SOURCE.glob("adapters/**/*.py"), *SOURCE.glob("app/**/*.py")):
+        if path.name.startswith(CHILDREN):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(attr=name), args=[], keywords=[]):
+                    if name in RAISING:
+                        found.append(f"{path.relative_to(SOURCE)}: {ast.unparse(node)}")
+    assert sorted(found) == ASKED, "use adapters/folders/look.py"
 
 
 def test_every_exception_is_still_needed():

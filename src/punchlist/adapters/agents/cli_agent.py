@@ -29,6 +29,7 @@ from punchlist.adapters.egress.contained_call import OPEN, ContainedCall
 from punchlist.adapters.egress.door import Egress
 from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
 from punchlist.adapters.egress.traffic import EgressLog, RefusedTry
+from punchlist.adapters.folders.look import is_file, path_exists, resolve_path
 from punchlist.adapters.process.run import (
     STOPPED,
     Origin,
@@ -38,7 +39,6 @@ from punchlist.adapters.process.run import (
     named_environment,
     which,
 )
-from punchlist.adapters.sandbox.installations import is_reachable
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 from punchlist.adapters.sandbox.support import can_hold_network, sandbox_kind
@@ -142,7 +142,7 @@ class CliAgent:
             )
 
         left = set(_find_secrets(given, settings.keys)) - set(plan.held)
-        logins = [name for name in settings.login if is_reachable(place.user / name)]
+        logins = [name for name in settings.login if path_exists(place.user / name)]
         weaknesses = [f"holds the key in {name}" for name in sorted(left)]
         weaknesses += [f"holds a copy of your login {name}" for name in logins]
         return ContainedCall(
@@ -228,7 +228,7 @@ class CliAgent:
             note_weaknesses(ChildKind.AGENT, ["no sandbox (agents.sandbox = false)"])
             return None
         sandbox = build_sandbox(place, self.name, ask.folder, programs, writes=ask.writes)
-        obeyed = (ask.folder.resolve() / name for name in call.hidden)
+        obeyed = (resolve_path(ask.folder) / name for name in call.hidden)
         return replace(sandbox, hidden=(*sandbox.hidden, *obeyed))
 
     def _build_reply(
@@ -344,13 +344,13 @@ def make_filename(label: str) -> str:
 
 def _relative_paths(paths: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     """Return the existing files inside the folder, relative to it; drop all others."""
-    root = folder.resolve()
+    root = resolve_path(folder)
     found = []
     for name in paths:
         path = Path(name) if "\0" not in name else root
         for base in (folder, root):
             whole = path if path.is_absolute() else base / path
-            if whole.is_relative_to(base) and ".." not in whole.parts and whole.is_file():
+            if whole.is_relative_to(base) and ".." not in whole.parts and is_file(whole):
                 found.append(whole.relative_to(base).as_posix())
                 break
     return tuple(dict.fromkeys(found))

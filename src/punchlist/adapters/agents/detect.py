@@ -12,6 +12,7 @@ from msgspec import Struct
 from punchlist.adapters.agents.registry import AGENTS
 from punchlist.adapters.agents.scripted import script
 from punchlist.adapters.agents.settings import AgentSettings
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, base_environment, run, which
 from punchlist.adapters.sandbox.home_view import list_secrets
@@ -140,7 +141,7 @@ def _build_walls(line: Sequence[str], home: Path) -> Sandbox:
     return Sandbox(
         kind=ChildKind.AGENT,
         binds=tuple((each, each, False) for each in sorted(shown)),
-        writable=(home.resolve(),),
+        writable=(resolve_path(home),),
         hidden=list_secrets(Path.home()),
     )
 

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import is_file, path_exists, resolve_path
 from punchlist.adapters.process.run import base_environment
 from punchlist.adapters.sandbox.git_view import RepositoryView, find_git_dirs, show_repository
 from punchlist.adapters.sandbox.home_view import list_secrets
@@ -13,7 +14,6 @@ from punchlist.adapters.sandbox.installations import (
     find_installations,
     find_named_files,
     find_path_installations,
-    is_reachable,
 )
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox, SandboxWishes
@@ -55,14 +55,14 @@ class AgentPlace(Struct, frozen=True, kw_only=True):
 
 def _make_private(folder: Path) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder.resolve()
+    return resolve_path(folder)
 
 
 def copy_login(files: Sequence[str], user: Path, home: Path) -> None:
     """Copy login files into the agent's home, once; it may renew its own copy."""
     for name in files:
         source, target = user / name, home / name
-        if _is_inside(name) and is_reachable(source) and source.is_file() and not target.exists():
+        if _is_inside(name) and is_file(source) and not path_exists(target):
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(source, target)
             target.chmod(0o600)
@@ -70,7 +70,7 @@ def copy_login(files: Sequence[str], user: Path, home: Path) -> None:
 
 def find_logins(kind: str, user: Path) -> tuple[str, ...]:
     """Return the login files of this kind of agent that exist; none of them is read."""
-    return tuple(name for name in _LOGINS.get(kind, ()) if (user / name).is_file())
+    return tuple(name for name in _LOGINS.get(kind, ()) if is_file(user / name))
 
 
 def _is_inside(name: str) -> bool:
@@ -81,13 +81,13 @@ def build_sandbox(
     place: AgentPlace, name: str, tree: Path, command: Sequence[str], *, writes: bool
 ) -> Sandbox:
     """Return a sandbox with the tree, writable if `writes`, the agent's home and its program."""
-    root, path = tree.resolve(), base_environment()["PATH"]
-    private = (place.user, place.state.resolve())
+    root, path = resolve_path(tree), base_environment()["PATH"]
+    private = (place.user, resolve_path(place.state))
     shown = {
         *find_installations(command, path, private),
         *find_named_files(command[1:], private),
         *find_path_installations(path, private),
-        *(each for each in place.wishes.read if is_reachable(each)),
+        *(each for each in place.wishes.read if path_exists(each)),
     }
     view = _show_repository(root, place.state)
     return Sandbox(
@@ -103,5 +103,5 @@ def build_sandbox(
 def _show_repository(root: Path, state: Path) -> RepositoryView:
     """Show the repository of a lent tree; one that is not below punchlist's state is not shown."""
     folders = find_git_dirs(root)
-    ours = folders is not None and folders[1].is_relative_to(state.resolve())
+    ours = folders is not None and folders[1].is_relative_to(resolve_path(state))
     return show_repository(root) if ours else RepositoryView()

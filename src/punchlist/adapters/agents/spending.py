@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.folders.look import is_folder
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.usage import UNKNOWN_COST, Usage
@@ -115,7 +116,7 @@ class Spending:
         return sum(cut.values(), told)
 
     def _read_cut(self) -> dict[Path, Usage]:
-        if self._folder is None or not self._folder.is_dir():
+        if self._folder is None or not is_folder(self._folder):
             return {}
         paths = [path for path in self._folder.glob("*.json") if path.stem not in self._open]
         return {path: read_usage_file(path) for path in paths}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from punchlist._version import __version__
+from punchlist.adapters.folders.look import is_file, is_folder, resolve_path
 from punchlist.adapters.folders.walk import skip_folder, walk_folder
 
 _BINARY = b"\x7fELF"
@@ -14,7 +15,7 @@ _OURS = tuple(Path(__file__).parents[2] / name for name in ("adapters/analyzers"
 
 def identify_binary(program: str) -> str:
     """Return what changes whenever the program does; '' for a script, which may start others."""
-    file = Path(program).resolve()
+    file = resolve_path(Path(program))
     try:
         with file.open("rb") as opened:
             known = opened.read(len(_BINARY)) == _BINARY
@@ -28,7 +29,7 @@ def identify_package(name: str) -> str:
     if it is not installed as files, or if another distribution plugs into it.
     """
     sites = [Path(each) for each in sys.path if each.endswith(("site-packages", "dist-packages"))]
-    package = next((site / name for site in sites if (site / name).is_dir()), None)
+    package = next((site / name for site in sites if is_folder(site / name)), None)
     try:
         installed = sorted(
             each for site in sites for each in site.iterdir() if each.suffix == ".dist-info"
@@ -36,7 +37,7 @@ def identify_package(name: str) -> str:
         plugged = [each for each in installed if _plugs_into(each, name)]
         if package is None or any(not each.name.startswith(f"{name}-") for each in plugged):
             return ""
-        files = [*_walk(package), Path(sys.executable).resolve()]
+        files = [*_walk(package), resolve_path(Path(sys.executable))]
         return repr([*map(str, installed), *_stat_files(files)])
     except OSError:
         return ""
@@ -50,7 +51,7 @@ def identify_readers() -> str:
 
 def _plugs_into(distribution: Path, name: str) -> bool:
     points = distribution / "entry_points.txt"
-    return points.is_file() and f"[{name}." in points.read_text("utf-8", "replace")
+    return is_file(points) and f"[{name}." in points.read_text("utf-8", "replace")
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -21,6 +21,7 @@ from punchlist.adapters.analyzers.tools.ruff_rules import find_misspelt, find_ru
 from punchlist.adapters.analyzers.tools.semgrep import Semgrep
 from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
 from punchlist.adapters.analyzers.tools.ty import Ty
+from punchlist.adapters.folders.look import path_exists
 from punchlist.errors import SettingsError
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.finding.late_pattern import late_pattern
@@ -239,7 +240,7 @@ async def _probe_tool(tool: AnalyzerTool, kit: Kit) -> DetectedTool:
 def _paths(names: Iterable[str], kit: Kit) -> list[str]:
     """Return rule files, relative to the checkout; the tool refuses what is no path."""
     base = kit.checkout
-    return [str(base / name) if base and (base / name).exists() else name for name in names]
+    return [str(base / name) if base and path_exists(base / name) else name for name in names]
 
 
 def _with_rules(tool: AnalyzerTool, names: Iterable[str], kit: Kit) -> AnalyzerTool:

@@ -20,17 +20,17 @@ from punchlist.adapters.analyzers.configuration.parse import UnusableConfigurati
 from punchlist.adapters.analyzers.entries import ReportParser, join_analyses
 from punchlist.adapters.analyzers.identity import identify_readers
 from punchlist.adapters.analyzers.looked import account_files
+from punchlist.adapters.folders.look import is_file, is_folder, path_exists, resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.programs import is_foreign
 from punchlist.adapters.process.run import Origin, ProcessResult, base_environment, run, which
 from punchlist.adapters.sandbox.git_view import show_repository
-from punchlist.adapters.sandbox.home_view import list_secrets
+from punchlist.adapters.sandbox.home_view import is_private, list_secrets
 from punchlist.adapters.sandbox.installations import (
     drop_inner,
     find_installations,
     find_own_installation,
     find_path_installations,
-    is_reachable,
 )
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import HOME, Sandbox, SandboxWishes
@@ -63,7 +63,7 @@ _PROBE_SECONDS = 30.0
 def offline_sandbox(tree: Tree, needs: Sequence[Path], kit: "Kit") -> Sandbox:
     """Return a sandbox for an analyzer: tree and program readable, nothing writable, no network."""
     view = show_repository(tree.root)
-    shown = (*needs, *(path for path in kit.wishes.read if is_reachable(path)), tree.root)
+    shown = (*needs, *(path for path in kit.wishes.read if path_exists(path)), tree.root)
     return Sandbox(
         kind=ChildKind.ANALYZER,
         binds=(*((path, path, False) for path in shown), *view.binds),
@@ -99,7 +99,7 @@ class Kit(Struct, frozen=True, kw_only=True):
     def find_program(self, name: str) -> tuple[str, ...]:
         """Return a tool's command: the project's own, else ours; () if there is none."""
         places = self._in_checkout(LOCAL, name) if self._may_run_theirs() else ()
-        local = next((path for path in places if path.is_file()), None)
+        local = next((path for path in places if is_file(path)), None)
         return (str(local),) if local else self.find_bundled(name)
 
     def find_origin(self, program: str) -> Origin:
@@ -122,7 +122,7 @@ class Kit(Struct, frozen=True, kw_only=True):
     def find_bundled(self, name: str) -> tuple[str, ...]:
         """Return a tool's command beside our interpreter, else on PATH, else ()."""
         beside = Path(sys.executable).parent / name
-        found = str(beside) if beside.is_file() else self.find(name)
+        found = str(beside) if is_file(beside) else self.find(name)
         return (found,) if found else ()
 
     def is_tracked(self, program: str, tree: Tree | None = None) -> bool:
@@ -132,7 +132,7 @@ class Kit(Struct, frozen=True, kw_only=True):
         if self.checkout is None:
             return False
         place, root = Path(os.path.normpath(program)), Path(os.path.normpath(self.checkout))
-        places = ((place, root), (Path(program).resolve(), self.checkout.resolve()))
+        places = ((place, root), (resolve_path(Path(program)), resolve_path(self.checkout)))
         inner = [path.relative_to(top) for path, top in places if path.is_relative_to(top)]
         folders = {name for path in inner for name in path.parts[:1]}
         carried = tree is not None and any(os.path.lexists(tree.root / name) for name in folders)
@@ -141,7 +141,7 @@ class Kit(Struct, frozen=True, kw_only=True):
     def find_python(self, tree: Tree) -> str:
         """Return the Python of the project's own environment, or '' if there is none to trust."""
         for path in self._in_checkout(LOCAL[:2], "python"):
-            if path.exists() and not self.is_tracked(str(path), tree):
+            if path_exists(path) and not self.is_tracked(str(path), tree):
                 return str(path)
         return ""
 
@@ -150,9 +150,13 @@ class Kit(Struct, frozen=True, kw_only=True):
         environments of the checkout with their interpreters; all of PATH if `all_programs`.
         """
         path, private = base_environment()["PATH"], (Path.home(), *self.private)
-        own = [folder for folder in self._in_checkout(OWN_FOLDERS) if folder.is_dir()]
-        pythons = (str(python) for python in self._in_checkout(LOCAL[:2], "python"))
-        found = [*own, *(folder.resolve() for folder in own)]
+        own = [
+            folder
+            for folder in self._in_checkout(OWN_FOLDERS)
+            if is_folder(folder) and not is_private(folder, Path.home())
+        ]
+        pythons = (str(folder / "bin/python") for folder in own)
+        found = [*own, *(resolve_path(folder) for folder in own)]
         for program in pythons:
             found += find_installations((program,), path, private)
         found += find_installations(command, path, private)
@@ -352,7 +356,7 @@ class CommandAnalyzer:
         tool = self._tool
         sources = Sources(tree)
         with self._lend_folders(tree), temporary_folder("punchlist-tool-") as scratch:
-            folder = scratch.resolve()
+            folder = resolve_path(scratch)
             code = await self._write_code(folder)
             try:
                 more = tool.write_configuration(tree, folder, code=code)
@@ -455,8 +459,8 @@ class CommandAnalyzer:
         checkout = self._kit.checkout
         for name in self._tool.borrows if checkout else ():
             here, there = tree.root / name, (checkout or tree.root) / name
-            if there.is_dir() and not os.path.lexists(here):
-                here.symlink_to(there.resolve())
+            if is_folder(there) and not os.path.lexists(here):
+                here.symlink_to(resolve_path(there))
                 lent.append(here)
         try:
             yield
@@ -469,13 +473,13 @@ class CommandAnalyzer:
     ) -> "Analysis | _Crash":
         """Run one command; a failed one keeps the findings of its report."""
         tool, kit = self._tool, self._kit
-        inputs = [path for path in (*tool.inputs, folder) if path.exists()]
+        inputs = [path for path in (*tool.inputs, folder) if path_exists(path)]
         needs = kit.find_needs(command, all_programs=tool.uses_path)
         sandbox = offline_sandbox(tree, (*needs, *inputs), kit)
         env = {**build_environment(), **tool.env}
-        if (folder / CODE).is_dir():
+        if is_folder(folder / CODE):
             roots = (folder / CODE / root for root in ROOTS)
-            env["PYTHONPATH"] = os.pathsep.join(str(path) for path in roots if path.is_dir())
+            env["PYTHONPATH"] = os.pathsep.join(str(path) for path in roots if is_folder(path))
         ran = await run(
             command,
             origin=kit.find_origin(command[0]),

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.checks.untracked_needs import find_private, find_untracked
 from punchlist.adapters.environments.tree_links import find_import_folders, find_main_root
+from punchlist.adapters.folders.look import is_file, is_folder, path_exists, resolve_path
 from punchlist.adapters.process.run import base_environment
 from punchlist.adapters.sandbox.git_view import show_repository
 from punchlist.adapters.sandbox.home_view import find_toolchains, list_secrets
@@ -21,7 +22,6 @@ from punchlist.adapters.sandbox.installations import (
     find_installations,
     find_own_installation,
     find_path_installations,
-    is_reachable,
 )
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import HOME, Sandbox, SandboxWishes
@@ -87,7 +87,7 @@ def _prepare_sandboxed(
         view = show_repository(tree.root, covered=checkout)
         binds = [(path, path, False) for path in _find_programs(command, ground)]
         binds += [*view.binds, (tree.root, checkout, True)]
-        binds += [((checkout / name).resolve(), checkout / name, False) for name in borrowed]
+        binds += [(resolve_path(checkout / name), checkout / name, False) for name in borrowed]
         binds.append((reports, reports, True))
         linked = _find_linked(command, ground, tree.root, main_only=True)
         inside = [checkout / path.relative_to(tree.root) for path in linked]
@@ -113,13 +113,13 @@ def _prepare_unsandboxed(
     root, made = tree.root, []
     for name in ground.leftovers:
         source, target = ground.checkout / name, root / name
-        if not target.parent.is_dir() or not _is_free(target, root):
+        if not is_folder(target.parent) or not _is_free(target, root):
             continue
         if source in ground.hidden and sandbox_kind() != "none":
             continue
         if source.name == "node_modules":
-            target.symlink_to(source.resolve(), target_is_directory=True)
-        elif source.is_file():
+            target.symlink_to(resolve_path(source), target_is_directory=True)
+        elif is_file(source):
             shutil.copyfile(source, target)
         else:
             continue
@@ -140,8 +140,8 @@ def _fence_tree(
     root: Path, ground: CheckoutContext, reports: Path, command: Sequence[str]
 ) -> Sandbox:
     """Return what Landlock has to hold of a check that runs in the tree itself."""
-    lent = ((ground.checkout / name).resolve() for name in _list_lent(command, ground))
-    programs = [*_find_programs(command, ground), *(path for path in lent if path.is_dir())]
+    lent = (resolve_path(ground.checkout / name) for name in _list_lent(command, ground))
+    programs = [*_find_programs(command, ground), *(path for path in lent if is_folder(path))]
     view = show_repository(root)
     return Sandbox(
         kind=ground.kind,
@@ -159,7 +159,7 @@ def _build_environment(home: Path, paths: Sequence[Path]) -> dict[str, str]:
     toolchains = {name: _real_home() / folder for name, folder in _TOOLCHAINS.items()}
     return {
         **base_environment(),
-        **{name: str(folder) for name, folder in toolchains.items() if is_reachable(folder)},
+        **{name: str(folder) for name, folder in toolchains.items() if path_exists(folder)},
         "HOME": str(home),
         "CI": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -179,11 +179,11 @@ def _make_mount_points(root: Path, checkout: Path, names: Sequence[str]) -> Iter
     usable: list[str] = []
     for name in names:
         source, target = checkout / name, root / name
-        if not source.exists() or not _is_free(target, root):
+        if not path_exists(source) or not _is_free(target, root):
             continue
-        fresh = [folder for folder in target.parents if not folder.exists()]
+        fresh = [folder for folder in target.parents if not path_exists(folder)]
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.mkdir() if source.is_dir() else target.touch()
+        target.mkdir() if is_folder(source) else target.touch()
         made += [*reversed(fresh), target]
         usable.append(name)
     try:
@@ -191,7 +191,7 @@ def _make_mount_points(root: Path, checkout: Path, names: Sequence[str]) -> Iter
     finally:
         for path in reversed(made):
             with suppress(OSError):  # a folder into which the check wrote is left
-                path.rmdir() if path.is_dir() else path.unlink()
+                path.rmdir() if is_folder(path) else path.unlink()
 
 
 def _is_free(target: Path, root: Path) -> bool:
@@ -200,8 +200,8 @@ def _is_free(target: Path, root: Path) -> bool:
     """
     return (
         not os.path.lexists(target)
-        and target.parent.resolve().is_relative_to(root.resolve())
-        and all(folder.is_dir() or not os.path.lexists(folder) for folder in target.parents)
+        and resolve_path(target.parent).is_relative_to(resolve_path(root))
+        and all(is_folder(folder) or not os.path.lexists(folder) for folder in target.parents)
     )
 
 
@@ -219,13 +219,13 @@ def _find_programs(command: Sequence[str], ground: CheckoutContext) -> list[Path
     toolchains of the home. The tree covers the checkout.
     """
     path, home = base_environment()["PATH"], _real_home()
-    private = (home, *(folder for folder in ground.hidden if folder.is_dir()))
+    private = (home, *(folder for folder in ground.hidden if is_folder(folder)))
     found = {
         *find_installations(command, path, private),
         *find_path_installations(path, private),
         *find_own_installation(path, private),
         *find_toolchains(home),
-        *(folder for folder in ground.sandbox.read if is_reachable(folder)),
+        *(folder for folder in ground.sandbox.read if path_exists(folder)),
     }
     return sorted(each for each in found if not each.is_relative_to(ground.checkout))
 

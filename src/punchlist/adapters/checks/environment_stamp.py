@@ -13,6 +13,7 @@ import msgspec
 
 from punchlist.adapters.checks.environment import CheckoutContext
 from punchlist.adapters.checks.untracked_needs import ENVIRONMENTS, is_unwanted
+from punchlist.adapters.folders.look import is_folder, list_folder, resolve_path
 from punchlist.adapters.folders.walk import skip_folder, walk_folder
 from punchlist.adapters.process.programs import which_any
 from punchlist.adapters.process.run import base_environment
@@ -48,7 +49,7 @@ def _stamp_programs(check: Check) -> Iterator[Mark]:
         found = which_any(word) if "\0" not in word else None
         if found is None or not Path(found).is_absolute():
             continue
-        for program in dict.fromkeys((Path(found), Path(found).resolve())):
+        for program in dict.fromkeys((Path(found), resolve_path(Path(found)))):
             yield from _stamp_path(program)
             yield from _stamp_python(program.parent.parent)
 
@@ -69,9 +70,9 @@ def _stamp_python(prefix: Path) -> Iterator[Mark]:
     """Stamp a Python environment: installing or removing a package touches its folder."""
     yield from _stamp_path(prefix / "pyvenv.cfg")
     for pattern in _PACKAGES:
-        for packages in sorted(prefix.glob(pattern)):
+        for packages in list_folder(prefix, pattern):
             yield from _stamp_path(packages)
-            for link in sorted(packages.glob("*.pth")):
+            for link in list_folder(packages, "*.pth"):
                 yield from _stamp_path(link)
 
 
@@ -80,7 +81,7 @@ def _stamp_leftovers(ground: CheckoutContext) -> Iterator[Mark]:
     lent = [ground.checkout / name for name in ground.leftovers]
     for path in lent:
         yield from _stamp_path(path)
-    folders = (path for path in lent if path.is_dir() and path.name not in ENVIRONMENTS)
+    folders = (path for path in lent if is_folder(path) and path.name not in ENVIRONMENTS)
     yield from islice((mark for folder in folders for mark in _stamp_folder(folder)), _LIMIT)
 
 

@@ -18,6 +18,7 @@ from punchlist.adapters.checks.junit import LIMIT, read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
@@ -56,7 +57,7 @@ class LocalCheckRunner:
         wishes: SandboxWishes | None = None,
     ) -> None:
         self._ground = CheckoutContext(
-            checkout=checkout.resolve(), hidden=tuple(hidden), sandbox=wishes or SandboxWishes()
+            checkout=resolve_path(checkout), hidden=tuple(hidden), sandbox=wishes or SandboxWishes()
         )
         self._protected = protected or Protected()
         self._surveyed = asyncio.Lock()
@@ -101,7 +102,7 @@ class LocalCheckRunner:
         """Make a session with a report folder of its own."""
         with temporary_folder("punchlist-check-") as folder:
             names = ModuleNames(tree.files())
-            reports = folder.resolve()
+            reports = resolve_path(folder)
             yield CheckSession(
                 check=check,
                 reports=reports,

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.checks import junit
 from punchlist.adapters.checks.test_ids import ModuleNames
+from punchlist.adapters.folders.look import is_folder, path_exists, resolve_path
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.checks.check import Check, CheckKind, TestOutcome
 from punchlist.model.checks.protected import Protected
@@ -72,7 +73,7 @@ class Junit:
 
     def build_command(self, session: CheckSession) -> list[str]:
         file = self._report_file(session)
-        if not file.is_dir():
+        if not is_folder(file):
             file.unlink(missing_ok=True)
         return list(session.check.command)
 
@@ -90,7 +91,7 @@ class Junit:
     def _report_file(self, session: CheckSession) -> Path:
         """Return the report's path; below the root, so that no file of the user is removed."""
         file = session.root / session.check.junit
-        inside = file.resolve().is_relative_to(session.root.resolve())
+        inside = resolve_path(file).is_relative_to(resolve_path(session.root))
         return file if inside else session.reports / "outside"
 
 
@@ -299,6 +300,6 @@ def _drop_paths(command: Sequence[str], root: Path) -> list[str]:
         for before, part in pairwise(command[at:])
         if part.startswith("-")
         or before in _TAKE_VALUE
-        or not (root / part.partition("::")[0]).exists()
+        or not path_exists(root / part.partition("::")[0])
     ]
     return [*command[: at + 1], *kept]

@@ -6,7 +6,9 @@ from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 
+from punchlist.adapters.folders.look import is_file, is_folder, is_link
 from punchlist.adapters.git.checkout import Checkout
+from punchlist.adapters.sandbox.home_view import is_private
 from punchlist.adapters.sandbox.secret_files import is_secret_name
 from punchlist.errors import RepositoryError
 
@@ -36,10 +38,15 @@ async def find_untracked(checkout: Path) -> tuple[str, ...]:
         git = (await Checkout.find(checkout, unborn=True)).user_git
         names = await git.list_fields("ls-files", "--others", *flags)
     ignored = {name.rstrip("/") for name in names if name}
-    ignored |= {name for name in ENVIRONMENTS if (checkout / name).is_dir()}
-    usual = [name for name in ignored if (checkout / name).is_dir() or (checkout / name).is_file()]
-    wanted = [name for name in usual if not any(is_unwanted(part) for part in name.split("/"))]
-    return tuple(sorted(wanted, key=lambda name: (not (checkout / name).is_dir(), name))[:_LIMIT])
+    ignored |= {name for name in ENVIRONMENTS if is_folder(checkout / name)}
+    usual = [name for name in ignored if is_folder(checkout / name) or is_file(checkout / name)]
+    wanted = [
+        name
+        for name in usual
+        if not any(is_unwanted(part) for part in name.split("/"))
+        and not is_private(checkout / name, Path.home())
+    ]
+    return tuple(sorted(wanted, key=lambda name: (not is_folder(checkout / name), name))[:_LIMIT])
 
 
 def is_unwanted(part: str) -> bool:
@@ -64,10 +71,10 @@ def find_private(checkout: Path, lent: Iterable[str]) -> tuple[Path, ...]:
         folder = waiting.pop()
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_symlink():
+                if is_link(entry.path):
                     continue
-                if entry.is_dir():
+                if is_folder(entry.path):
                     waiting += [Path(entry.path)] if entry.name not in ENVIRONMENTS else []
-                elif not entry.is_file() or is_key(entry.name):
+                elif not is_file(entry.path) or is_key(entry.name):
                     found.append(Path(entry.path))
     return tuple(found)

@@ -14,6 +14,7 @@ from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.compare.call_plan import CallPlan, plan_calls
 from punchlist.adapters.compare.outcomes import SideResult, compare_sides, parse_calls
 from punchlist.adapters.compare.replay.replayer import Sides, replay_calls
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.profiles import ChildKind
@@ -47,7 +48,7 @@ class Comparison:
         wishes: SandboxWishes | None = None,
     ) -> None:
         self._ground = CheckoutContext(
-            checkout=checkout.resolve(),
+            checkout=resolve_path(checkout),
             hidden=tuple(hidden),
             kind=ChildKind.REPRODUCER,
             sandbox=wishes or SandboxWishes(),
@@ -87,7 +88,7 @@ class Comparison:
         self, plan: CallPlan, tree: Tree, side: str, ground: CheckoutContext
     ) -> SideResult:
         with temporary_folder("punchlist-compare-") as made:
-            folder = made.resolve()
+            folder = resolve_path(made)
             shutil.copyfile(_SCRIPT, folder / "calls.py")
             # The import folders of the changed files, as paths inside the sandbox.
             folders = dict.fromkeys(str(ground.checkout / each.folder) for each in plan.targets)

@@ -17,6 +17,7 @@ from punchlist.adapters.egress.model_usage import ModelMeter
 from punchlist.adapters.egress.policy import PORT, URL, EgressPolicy
 from punchlist.adapters.egress.proxy import USUAL_LIMITS, EgressProxy, ProxyLimits
 from punchlist.adapters.egress.traffic import EgressLog
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.sandbox.installations import launcher_python
 
 _LAUNCHER = """
@@ -96,7 +97,7 @@ async def _serve_door(ours: socket.socket, proxy: EgressProxy) -> None:
 def launcher_folders() -> tuple[Path, ...]:
     """Return what the launcher needs of the file system, if that is not below /usr."""
     program = Path(launcher_python())
-    library = Path(os.__file__).resolve().parent
+    library = resolve_path(Path(os.__file__)).parent
     return tuple(path for path in (program, library) if not path.is_relative_to("/usr"))
 
 

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from punchlist.adapters.egress.addresses import Address, is_inner, is_metadata, parse_address
 from punchlist.adapters.egress.http_head import HEAD_LIMIT, Refused, parse_response
 from punchlist.adapters.egress.policy import BaseUrl, EgressPolicy, HostRule, format_target
+from punchlist.adapters.folders.look import is_file
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
@@ -133,6 +134,6 @@ def make_tls_context(authorities: tuple[str, ...]) -> ssl.SSLContext:
     context = ssl.create_default_context()
     for file in authorities:
         with suppress(OSError, ssl.SSLError):
-            if Path(file).is_file():
+            if is_file(Path(file)):
                 context.load_verify_locations(file)
     return context

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from punchlist.adapters.environments.python_facts import normalize_name, read_facts
+from punchlist.adapters.folders.look import list_folder, path_exists, read_text, resolve_path
 from punchlist.adapters.process.run import Origin, base_environment, named_environment, run, which
 from punchlist.model.checks.failure_cause import MADE_BY_SETUP
 
@@ -67,7 +68,7 @@ def list_pythons(place: ProjectPlace, read_text: Callable[[str], str | None]) ->
     own = _find_environments(place, _NAME.search(read_text("environment.yml") or ""))
     for prefix, where in own:
         python = prefix / "bin/python"
-        if prefix.is_absolute() and python.exists() and not _comes_with_commit(python, place):
+        if prefix.is_absolute() and path_exists(python) and not _comes_with_commit(python, place):
             found.setdefault(str(python), FoundPython(str(python), where))
     for path, where in ((which("python3"), _ON_PATH), (sys.executable, _OWN)):
         if path and not _comes_with_commit(Path(path), place):
@@ -162,10 +163,10 @@ def _find_managed(
 ) -> Iterator[tuple[Path, str]]:
     """Yield the environments of pdm, poetry, hatch, tox and nox for this folder."""
     noted = root / ".pdm-python"
-    if noted.is_file() and not _comes_with_commit(noted, place):
-        python = Path(noted.read_text(errors="replace").strip())
-        yield python.parent.parent, f".pdm-python {where}"
-    code = _hash_path(os.path.normcase(root.resolve()))
+    python = read_text(noted).strip()
+    if python and not _comes_with_commit(noted, place):
+        yield Path(python).parent.parent, f".pdm-python {where}"
+    code = _hash_path(os.path.normcase(resolve_path(root)))
     caches = Path(known.get("XDG_CACHE_HOME", home / ".cache")) / "pypoetry"
     kept = Path(known.get("POETRY_CACHE_DIR", caches)) / "virtualenvs"
     poetry = Path(known.get("POETRY_VIRTUALENVS_PATH", kept))
@@ -178,9 +179,8 @@ def _find_managed(
         (root / ".nox", "*", "nox"),
     ):
         # Environments for tests come first: hatch and nox also keep those for documentation.
-        for prefix in sorted(
-            folder.glob(pattern), key=lambda path: ("test" not in path.name, path)
-        ):
+        found = list_folder(folder, pattern)
+        for prefix in sorted(found, key=lambda path: "test" not in path.name):
             yield prefix, f"{tool}'s environment {prefix.name}"
 
 
@@ -194,10 +194,10 @@ def _comes_with_commit(path: Path, place: ProjectPlace) -> bool:
     """Return whether a file, or a link or submodule on the way to it, is tracked by git, or the
     environment that it is in has tracked files.
     """
-    roots = {form for root in place.roots for form in (root, root.resolve())}
+    roots = {form for root in place.roots for form in (root, resolve_path(root))}
     below = [
         PurePosixPath(str(form.relative_to(root)).casefold())
-        for form in {path, path.parent.resolve() / path.name, path.resolve()}
+        for form in {path, resolve_path(path.parent) / path.name, resolve_path(path)}
         for root in roots
         if form.is_relative_to(root)
     ]

@@ -29,6 +29,7 @@ from punchlist.adapters.environments.registries import (
     installer_environment,
 )
 from punchlist.adapters.environments.tree_links import NOTE, EnvironmentNote, find_links, read_note
+from punchlist.adapters.folders.look import is_file, is_link, list_folder, path_exists, resolve_path
 from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.process.registry_environment import (
     list_registry_files,
@@ -86,7 +87,7 @@ class SetupPlan(Struct, frozen=True, kw_only=True):
 
 
 def is_finished(folder: Path) -> bool:
-    return read_note(folder) is not None and (folder / "bin/python").exists()
+    return read_note(folder) is not None and path_exists(folder / "bin/python")
 
 
 async def find_base_python(supported: str) -> BasePython:
@@ -237,15 +238,15 @@ class EnvironmentMaker:
             *(f for _, info, _ in own for f in _list_code(info)),
         ):
             # What was installed could have planted a link that leads out of the environment.
-            if file.parent.resolve().is_relative_to(env.resolve()):
+            if resolve_path(file.parent).is_relative_to(resolve_path(env)):
                 file.unlink(missing_ok=True)
         return tuple(sorted({below for _, below in links}))
 
     def _finish(self, folders: tuple[str, ...]) -> None:
         env, folder = self._draft / "env", self._plan.folder
         if not self._sandboxed:
-            for script in (env / "bin").iterdir():
-                if script.is_file() and not script.is_symlink():
+            for script in list_folder(env / "bin"):
+                if is_file(script) and not is_link(script):
                     text = script.read_bytes()
                     script.write_bytes(text.replace(bytes(env), bytes(folder)))
         note = EnvironmentNote(
@@ -265,7 +266,7 @@ def _find_own(env: Path, root: Path) -> Iterator[tuple[Path, Path, bool]]:
     """Yield what was installed from the tree: its folder there, its metadata, and whether it is a
     link and no copy.
     """
-    for info in env.glob("lib/python*/site-packages/*.dist-info"):
+    for info in list_folder(env, "lib/python*/site-packages/*.dist-info"):
         try:
             text = (info / "direct_url.json").read_bytes()
             known = msgspec.json.decode(text, type=dict[str, object])

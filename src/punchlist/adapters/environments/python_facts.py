@@ -12,6 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import is_file, is_folder, list_folder, read_text, resolve_path
+
 _PACKAGES = ("lib/python{0}/site-packages", "lib/python{0}/dist-packages")
 _SHARED_PACKAGES = ("lib/python3/dist-packages", "local/lib/python{0}/dist-packages")
 """Where Debian keeps the packages of its Python besides."""
@@ -30,13 +32,13 @@ class PythonFacts(Struct, frozen=True):
         """Return whether `import NAME` would find something; nothing is imported."""
         top = name.partition(".")[0]
         return top in sys.stdlib_module_names or any(
-            (folder / top).is_dir() or any((folder / f"{top}{end}").is_file() for end in _ENDS)
+            is_folder(folder / top) or any(is_file(folder / f"{top}{end}") for end in _ENDS)
             for folder in self.folders
         )
 
     def list_distributions(self) -> frozenset[str]:
         """Return the normalised names of the installed distributions."""
-        names = (path.name for folder in self.folders for path in _list_entries(folder))
+        names = (path.name for folder in self.folders for path in list_folder(folder))
         return frozenset(
             normalize_name(name.removesuffix(end).partition("-")[0])
             for name in names
@@ -70,21 +72,21 @@ def read_facts(python: str, home: Path | None = None) -> PythonFacts:
 
 def _read_installation(python: Path, home: Path | None) -> PythonFacts:
     """Read the facts about a Python that is not a virtual environment: the system's, conda's."""
-    form = python.resolve()
+    form = resolve_path(python)
     prefix = form.parent.parent
     named = _LIBRARY.fullmatch(form.name)
     minor = named[1] if named else _find_minor(prefix, "")
     folders = [*_list_packages(prefix, minor), *_list_packages(Path("/usr/local"), minor)]
     if home is not None:
         folders += _list_packages(home / ".local", minor)
-    noted = sorted(prefix.glob("conda-meta/python-3*.json"))
+    noted = list_folder(prefix, "conda-meta/python-3*.json")
     exact = _VERSION.search(noted[0].name) if noted else None
     return PythonFacts(exact[0] if exact else minor, tuple(_follow_links(folders)))
 
 
 def _read_settings(prefix: Path) -> dict[str, str]:
     """Return the settings in `pyvenv.cfg`; none where this is not a virtual environment."""
-    text = _read_text(prefix / "pyvenv.cfg")
+    text = read_text(prefix / "pyvenv.cfg")
     pairs = (line.partition("=") for line in text.splitlines())
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
@@ -94,14 +96,14 @@ def _find_minor(prefix: Path, version: str) -> str:
     known = re.match(r"\d+\.\d+", version)
     if known:
         return known[0]
-    names = (_LIBRARY.fullmatch(path.name) for path in sorted(prefix.glob("lib/python3.*")))
+    names = (_LIBRARY.fullmatch(path.name) for path in list_folder(prefix, "lib/python3.*"))
     return next((name[1] for name in names if name), "")
 
 
 def _list_packages(prefix: Path, minor: str) -> Iterator[Path]:
     for pattern in (*_PACKAGES, *_SHARED_PACKAGES):
         folder = prefix / pattern.format(minor)
-        if folder.is_dir():
+        if is_folder(folder):
             yield folder
 
 
@@ -109,30 +111,7 @@ def _follow_links(folders: list[Path]) -> Iterator[Path]:
     """Yield the folders, and those that plain lines of their `.pth` files name."""
     for folder in dict.fromkeys(folders):
         yield folder
-        for file in (path for path in _list_entries(folder) if path.suffix == ".pth"):
-            lines = _read_text(file).splitlines()
+        for file in (path for path in list_folder(folder) if path.suffix == ".pth"):
+            lines = read_text(file).splitlines()
             named = (folder / line.strip() for line in lines if line.strip()[:1] not in ("", "#"))
-            yield from (path for path in named if _is_folder(path))
-
-
-def _read_text(path: Path) -> str:
-    """Return a file's text, '' if there is none: a pipe in its place would never end."""
-    try:
-        return path.read_text(errors="replace") if path.is_file() else ""
-    except OSError:
-        return ""
-
-
-def _is_folder(path: Path) -> bool:
-    """Return whether there is a folder; `Path.is_dir` raises for a line too long to be a path."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def _list_entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
+            yield from (path for path in named if is_folder(path))

@@ -12,6 +12,7 @@ from punchlist.adapters.environments.find_pythons import (
     find_python_with,
     find_pythons,
 )
+from punchlist.adapters.folders.look import is_file
 from punchlist.adapters.process.programs import which_any
 from punchlist.model.checks.check import Check
 from punchlist.ports.tree import Tree
@@ -60,5 +61,5 @@ def _find_beside(command: tuple[str, ...], pythons: Sequence[FoundPython]) -> tu
         return command
     usable = (each for each in pythons if each.where not in SHARED or which_any(command[0]) is None)
     beside = (Path(each.path).parent / command[0] for each in usable)
-    program = next((str(path) for path in beside if path.is_file()), command[0])
+    program = next((str(path) for path in beside if is_file(path)), command[0])
     return (program, *command[1:])

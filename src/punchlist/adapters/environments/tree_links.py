@@ -8,6 +8,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import (
+    is_folder,
+    list_folder,
+    path_exists,
+    read_text,
+    resolve_path,
+)
+
 NOTE = "punchlist-environment.json"
 
 
@@ -33,9 +41,9 @@ def read_note(prefix: Path) -> EnvironmentNote | None:
 
 def find_main_root(checkout: Path) -> Path | None:
     """Return the main work tree if the checkout is a linked one."""
-    pointer = _read_text(checkout / ".git").removeprefix("gitdir:").strip()
+    pointer = read_text(checkout / ".git").removeprefix("gitdir:").strip()
     folder = checkout / pointer
-    common = (folder / _read_text(folder / "commondir").strip()).resolve()
+    common = resolve_path(folder / read_text(folder / "commondir").strip())
     return common.parent if pointer and common.name == ".git" else None
 
 
@@ -44,18 +52,14 @@ def find_import_folders(prefixes: Sequence[Path], roots: Sequence[Path], tree: P
     below = [name for prefix in prefixes for root in roots for _, name in find_links(prefix, root)]
     noted = [name for prefix in prefixes if (note := read_note(prefix)) for name in note.folders]
     names = (name for name in dict.fromkeys([*noted, *below]) if not name.startswith(("..", "/")))
-    folders = [folder for folder in map(tree.joinpath, names) if folder.is_dir()]
-    return [path.parent if (path / "__init__.py").exists() else path for path in folders]
+    folders = [folder for folder in map(tree.joinpath, names) if is_folder(folder)]
+    return [path.parent if path_exists(path / "__init__.py") else path for path in folders]
 
 
 def find_links(prefix: Path, root: Path) -> Iterator[tuple[Path, str]]:
     """Yield each file of an environment's packages that leads into a folder, and where to."""
     mention = re.compile(re.escape(str(root)) + r"(/[^\n'\":]*)?(?![^\n'\":/])")
-    for file in sorted(prefix.glob("lib/python*/site-packages/*")):
+    for file in list_folder(prefix, "lib/python*/site-packages/*"):
         if file.suffix in {".pth", ".egg-link"} or "editable" in file.name:
-            for name in mention.findall(_read_text(file)):
+            for name in mention.findall(read_text(file)):
                 yield file, os.path.normpath(name.strip("/"))
-
-
-def _read_text(file: Path) -> str:
-    return file.read_text(errors="replace") if file.is_file() else ""

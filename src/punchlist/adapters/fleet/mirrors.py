@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
+from punchlist.adapters.folders.look import path_exists, resolve_path
 from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.git.command import Git, error_text
 from punchlist.adapters.git.remotes import call_remote
@@ -58,7 +59,7 @@ class Mirrors:
         there = sorted(self._folder.iterdir(), key=lambda each: each.stat().st_mtime)
         idle = [each for each in there if not self._used[each.name]]
         for each in idle[: max(0, len(there) - self._most)]:
-            workshop = self._home / "repos" / hash_git_dir((each / ".git").resolve())
+            workshop = self._home / "repos" / hash_git_dir(resolve_path(each / ".git"))
             remove_folder(workshop)
             remove_folder(each)
 
@@ -66,7 +67,7 @@ class Mirrors:
 async def _bring_commits(folder: Path, source: str, commits: Sequence[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     git = open_remote(folder)
-    if not (folder / ".git" / "config").exists():
+    if not path_exists(folder / ".git" / "config"):
         await _check(git, "init", "--quiet")
     await _check(git, "config", "remote.origin.url", source)
     wanted = list(dict.fromkeys(commits))

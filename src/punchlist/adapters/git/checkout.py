@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.folders.look import is_folder, is_link, path_exists, resolve_path
 from punchlist.adapters.git.clean_view import (
     Setting,
     list_unused_transports,
@@ -76,8 +77,8 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         `unborn` it may be one without commits: `head` is '' then.
         """
         await require_git()
-        start = start.resolve()
-        if not start.is_dir():
+        start = resolve_path(start)
+        if not is_folder(start):
             hint = "run punchlist inside a git repository"
             raise UsageError(f"{start}: no such folder", hint=hint)
         # These two commands open no object, no index and no file, so they start no program.
@@ -101,15 +102,15 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
             folders = [await ask.read_line("rev-parse", folder) for folder in _FOLDERS]
         root, git_dir, own_dir = (start / folder for folder in folders)
         settings = tuple(parse_settings(split_fields(listed.stdout)))
-        view = make_view(git_dir.resolve(), settings)
-        git = Git(root, theirs=True, git_dir=own_dir.resolve(), common_dir=view)
+        view = make_view(resolve_path(git_dir), settings)
+        git = Git(root, theirs=True, git_dir=resolve_path(own_dir), common_dir=view)
         head = await _read_head(git, root, unborn=unborn)
         known = [(each.key, each.value) for each in settings]
         return cls(
             root=root,
             start=start,
-            git_dir=git_dir.resolve(),
-            own_dir=own_dir.resolve(),
+            git_dir=resolve_path(git_dir),
+            own_dir=resolve_path(own_dir),
             shallow=shallow == "true",
             object_format=object_format,
             head=head,
@@ -155,7 +156,7 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         head = self.own_dir / "HEAD"
         with suppress(OSError):
             named = _BRANCH.fullmatch(head.read_bytes())
-            if named and not head.is_symlink() and not (self.git_dir / "reftable").exists():
+            if named and not is_link(head) and not path_exists(self.git_dir / "reftable"):
                 return decode_text(named[1])
         return await self.git.find_line("symbolic-ref", "--quiet", "--short", "HEAD")
 
@@ -225,10 +226,10 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         are or behind links.
         """
         tracked = set()
-        root = self.root.resolve()
+        root = resolve_path(self.root)
         for folder in folders:
             place = self.root / folder
-            inner = place.resolve()
+            inner = resolve_path(place)
             paths = (
                 [folder, str(inner.relative_to(root))] if inner.is_relative_to(root) else [folder]
             )
@@ -241,10 +242,10 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
         return tuple(self._resolve_path(path) for path in paths)
 
     def _resolve_path(self, path: str) -> str:
-        asked, root = self.start / path, self.root.resolve()
+        asked, root = self.start / path, resolve_path(self.root)
         # The last part is not resolved: a link is named, not what it points to.
         named = asked.name not in ("", "..")
-        full = asked.parent.resolve() / asked.name if named else asked.resolve()
+        full = resolve_path(asked.parent) / asked.name if named else resolve_path(asked)
         if not full.is_relative_to(root):
             raise UsageError(
                 f"{path}: lies outside {self.root}",

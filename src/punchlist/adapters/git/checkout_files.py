@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_file, is_folder, is_link, path_exists
 from punchlist.errors import RepositoryError, UsageError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -29,7 +30,7 @@ def check_folder(root: Path, named: str) -> str:
     place = root
     for part in parts:
         place /= part
-        if place.is_symlink() or (place.exists() and not place.is_dir()):
+        if is_link(place) or (path_exists(place) and not is_folder(place)):
             what = f"documents: {named!r}: {place.relative_to(root)} is a link or a file"
             raise UsageError(what, hint=_HINT)
     return "/".join(parts)
@@ -86,7 +87,7 @@ def remove_checkout_file(root: Path, path: str) -> bool:
 
 def list_plain_files(root: Path, path: str) -> list[str]:
     """Return the names of the plain files in a folder below the root, sorted; () through links."""
-    if any(place.is_symlink() for place in _list_places(root, path)):
+    if any(is_link(place) for place in _list_places(root, path)):
         return []
     try:
         entries = list(os.scandir(root / path))
@@ -97,10 +98,10 @@ def list_plain_files(root: Path, path: str) -> list[str]:
 
 def read_plain_file(root: Path, path: str) -> bytes | None:
     """Return a plain file below the root; None if there is none, or a link is on the way."""
-    if any(place.is_symlink() for place in _list_places(root, path)):
+    if any(is_link(place) for place in _list_places(root, path)):
         return None
     place = root / path
-    return place.read_bytes() if place.is_file() else None
+    return place.read_bytes() if is_file(place) else None
 
 
 def _list_places(root: Path, path: str) -> list[Path]:

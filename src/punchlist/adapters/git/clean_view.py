@@ -17,6 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import is_folder, path_exists, resolve_path
 from punchlist.adapters.folders.remove import remove_folder
 from punchlist.errors import NO_ROOM, DiskFull, RepositoryError
 from punchlist.model.finding.late_pattern import late_pattern
@@ -76,7 +77,7 @@ def make_view(git_dir: Path, settings: Iterable[Setting], *, whole: bool = False
     """
     text = _write_config(each for each in settings if each.is_own)
     links = {name: git_dir / name for name in _DATA}
-    links |= {name: git_dir / name for name in _DATA_IF_THERE if (git_dir / name).exists()}
+    links |= {name: git_dir / name for name in _DATA_IF_THERE if path_exists(git_dir / name)}
     facts = repr((str(git_dir), sorted(links), text, whole)).encode("utf-8", "surrogateescape")
     try:
         # Git calls the folder around `.git` the main work tree.
@@ -87,7 +88,7 @@ def make_view(git_dir: Path, settings: Iterable[Setting], *, whole: bool = False
         for name, target in links.items():
             with suppress(FileExistsError):
                 (view / name).symlink_to(target)
-        if not (view / "config").exists():
+        if not path_exists(view / "config"):
             _write_file(view / "config", os.fsencode(text))
     except OSError as error:
         kind = DiskFull if error.errno in NO_ROOM else RepositoryError
@@ -144,8 +145,8 @@ def _find_root() -> Path:
     """Return the folder of this process for views."""
     mine = os.getpid()
     root = _ROOTS.get(mine)
-    if root is None or not root.is_dir():
-        root = _ROOTS[mine] = Path(tempfile.mkdtemp(prefix="punchlist-git-")).resolve()
+    if root is None or not is_folder(root):
+        root = _ROOTS[mine] = resolve_path(Path(tempfile.mkdtemp(prefix="punchlist-git-")))
         atexit.register(_remove_root, mine)
     return root
 

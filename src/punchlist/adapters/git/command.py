@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import is_folder
 from punchlist.adapters.process.run import Origin, ProcessResult, base_environment, run, which
 from punchlist.errors import DiskFull, RepositoryError
 
@@ -107,7 +108,7 @@ class Git:
         return await run(
             [*self._command, *arguments],
             origin=Origin.OURS,
-            cwd=self.folder if self.folder.is_dir() else Path("/"),
+            cwd=self.folder if is_folder(self.folder) else Path("/"),
             env={**self._environment, **(env or {})},
             stdin=stdin,
             limit=_LIMIT,

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_file, is_folder, path_exists, resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.command import decode_text, encode_text
 from punchlist.adapters.git.overlay import build_overlay
@@ -13,11 +14,7 @@ from punchlist.adapters.git.worktrees import WorkTree, WorkTrees
 from punchlist.adapters.process.run import Origin, base_environment, run
 from punchlist.adapters.sandbox.git_view import OBJECTS, show_repository
 from punchlist.adapters.sandbox.home_view import find_toolchains, list_secrets
-from punchlist.adapters.sandbox.installations import (
-    find_installations,
-    find_path_installations,
-    is_reachable,
-)
+from punchlist.adapters.sandbox.installations import find_installations, find_path_installations
 from punchlist.adapters.sandbox.profiles import PROFILES, ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox, SandboxWishes
 from punchlist.adapters.sandbox.secret_files import find_secret_files
@@ -37,7 +34,7 @@ class Hooks:
         self._workshop = workshop
         self._trees = trees
         self._wishes = wishes or SandboxWishes()
-        self._state = workshop.folder.resolve().parents[1]
+        self._state = resolve_path(workshop.folder).parents[1]
 
     async def run_hook(
         self, name: str, commit: str, patches: Sequence[Patch], pristine: Pristine | None
@@ -45,7 +42,7 @@ class Hooks:
         """Run the hook on the patched tree; without pristine files only tell whether it exists."""
         folder, trusted = self._find_folder()
         hook = folder / name
-        if not (trusted and hook.is_file() and hook.stat().st_mode & 0o111):
+        if not (trusted and is_file(hook) and hook.stat().st_mode & 0o111):
             return Heard()
         if pristine is None:
             return Heard(unheard=True)
@@ -90,8 +87,8 @@ class Hooks:
         folder = checkout.git_dir / "hooks"
         if named and named[-1]:
             path = os.path.expanduser(named[-1])  # noqa: PTH111  # an unknown user is no error
-            folder = (checkout.root / path).resolve()
-        reviewed = folder.is_relative_to(checkout.root.resolve())
+            folder = resolve_path(checkout.root / path)
+        reviewed = folder.is_relative_to(resolve_path(checkout.root))
         return folder, not reviewed or folder.is_relative_to(checkout.git_dir)
 
     async def _stage_pristine(self, tree: WorkTree, restored: Collection[str]) -> None:
@@ -116,12 +113,12 @@ class Hooks:
         """Sandbox without network and keys; only tree and index are writable, new git objects are
         dropped.
         """
-        repository = self._workshop.git_dir.resolve()
+        repository = resolve_path(self._workshop.git_dir)
         index = repository / "worktrees" / tree.root.name
         view = show_repository(tree.root)
         shared = (bind for bind in view.binds if not bind[1].is_relative_to(index))
         with temporary_folder("punchlist-hook-") as scratch:
-            objects = scratch.resolve()
+            objects = resolve_path(scratch)
             (objects / "info").mkdir()
             (objects / "info/alternates").write_text(f"{OBJECTS}\n")
             yield Sandbox(
@@ -150,15 +147,15 @@ class Hooks:
         """
         path, home, root = base_environment()["PATH"], _home(), self._workshop.checkout.root
         private = (home, self._state)
-        own = [folder for name in _ENVIRONMENTS if (folder := root / name).is_dir()]
+        own = [folder for name in _ENVIRONMENTS if is_folder(folder := root / name)]
         found = {
             hook.parent,
             *find_path_installations(path, private),
             *find_installations((str(hook),), path, private),
             *find_toolchains(home),
             *own,
-            *(folder.resolve() for folder in own),
-            *(each for each in self._wishes.read if is_reachable(each)),
+            *(resolve_path(folder) for folder in own),
+            *(each for each in self._wishes.read if path_exists(each)),
         }
         for folder in own:
             found |= {*find_installations((str(folder / "bin/python"),), path, private)}

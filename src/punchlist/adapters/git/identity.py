@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from punchlist.adapters.folders.look import resolve_path
+
 NAME = "punchlist.repository"
 """The setting of git that registers a name: `git config punchlist.repository NAME`."""
 _REMOTE = re.compile(r"remote\.(.+)\.url", re.DOTALL)
@@ -108,7 +110,7 @@ def _name_host(
 def _name_folder(path: str, root: Path) -> RemoteName | None:
     if not path:
         return None
-    folder = (root / Path(path).expanduser()).resolve()
+    folder = resolve_path(root / Path(path).expanduser())
     if folder.name == ".git":
         folder = folder.parent
     return RemoteName(f"file://{folder.with_name(folder.name.removesuffix('.git'))}", vague=True)

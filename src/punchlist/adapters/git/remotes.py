@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
+from punchlist.adapters.folders.look import is_file, is_folder, read_text, resolve_path
 from punchlist.adapters.git.clean_view import make_view, parse_settings
 from punchlist.adapters.git.command import Git, decode_text, encode_text, split_fields
 from punchlist.adapters.process.run import ProcessResult, named_environment
@@ -90,7 +91,7 @@ async def _open_local(path: Path, *, push: bool) -> tuple[str, str]:
     """Return the address of a clean view of the repository, or why there is none. A bundle is its
     own address.
     """
-    if path.is_file() and path.read_bytes()[: len(_BUNDLE)] == _BUNDLE:
+    if is_file(path) and path.read_bytes()[: len(_BUNDLE)] == _BUNDLE:
         return str(path), ""
     git_dir = _find_git_dir(path)
     if git_dir is None:
@@ -108,11 +109,11 @@ def _find_git_dir(path: Path) -> Path | None:
     """Return the git folder of a repository on this machine, as git would find it."""
     for suffix in _SUFFIXES:
         place = Path(f"{path}{suffix}")
-        if place.is_file():
-            pointer = place.read_text(errors="surrogateescape").strip()
+        if is_file(place):
+            pointer = read_text(place).strip()
             place = place.parent / pointer.removeprefix(_POINTER)
-        if (place / "HEAD").is_file() and (place / "refs").is_dir():
-            return place.resolve()
+        if is_file(place / "HEAD") and is_folder(place / "refs"):
+            return resolve_path(place)
     return None
 
 

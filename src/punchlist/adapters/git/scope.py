@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import is_file
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.command import (
     LINK,
@@ -175,7 +176,7 @@ async def _staged_range(workshop: Workshop) -> CommitRange:
     with temporary_folder("index-", workshop.folder) as folder:
         copy = folder / "index"
         index = checkout.own_dir / "index"
-        if index.is_file():
+        if is_file(index):
             shutil.copyfile(index, copy)
         env = {
             "GIT_INDEX_FILE": str(copy),

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 
+from punchlist.adapters.folders.look import is_file
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.errors import RepositoryError
@@ -18,7 +19,7 @@ async def snapshot_working_tree(workshop: Workshop, paths: Sequence[str]) -> str
     git = checkout.user_git
     with temporary_folder("index-", workshop.folder) as folder:
         copy = folder / "index"
-        if (index := checkout.own_dir / "index").is_file():
+        if is_file(index := checkout.own_dir / "index"):
             shutil.copyfile(index, copy)
         objects = str(workshop.git_dir / "objects")
         env = {"GIT_INDEX_FILE": str(copy), "GIT_OBJECT_DIRECTORY": objects}
@@ -29,7 +30,7 @@ async def snapshot_working_tree(workshop: Workshop, paths: Sequence[str]) -> str
             add = ("add", "--update", "--ignore-errors")
             these = ("--pathspec-from-file=-", "--pathspec-file-nul")
             await git.run(*add, *these, stdin=changed, env=env)
-        if there := [path for path in paths if (checkout.root / path).is_file()]:
+        if there := [path for path in paths if is_file(checkout.root / path)]:
             known = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *there)
             if named := await git.list_fields(*known, env=env):
                 await git.run("add", "--ignore-errors", "--", *dict.fromkeys(named), env=env)

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from punchlist.adapters.folders.look import is_file
 from punchlist.adapters.folders.remove import SET_ASIDE
 from punchlist.adapters.git.checkout import Checkout, Identity
 from punchlist.adapters.git.command import MISSING, Git, TreeEntry, decode_text, quote_path
@@ -215,7 +216,7 @@ def _header_length(view: memoryview, start: int) -> int:
 def _write_file(path: Path, content: str) -> None:
     """Write atomically, and only if the content differs: another run may be reading."""
     raw = os.fsencode(content)
-    if path.is_file() and path.read_bytes() == raw:
+    if is_file(path) and path.read_bytes() == raw:
         return
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.write_bytes(raw)
@@ -224,7 +225,7 @@ def _write_file(path: Path, content: str) -> None:
 
 def _copy_shallow(source: Path, target: Path) -> None:
     """Copy the shallow file of the user's repository, or delete ours."""
-    if source.is_file():
+    if is_file(source):
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
         shutil.copyfile(source, part)
         part.replace(target)

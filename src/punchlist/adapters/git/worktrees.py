@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from itertools import chain, count
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_file, is_folder, is_link, path_exists, resolve_path
 from punchlist.adapters.folders.remove import discard_folder, remove_folder
 from punchlist.adapters.git.command import Git, TreeEntry, decode_text, is_utf8
 from punchlist.adapters.git.overlay import Overlay, build_overlay, find_regular, write_overlay
@@ -77,12 +78,12 @@ class Slot:
 
     def __init__(self, workshop: Workshop, name: str) -> None:
         self.name = name
-        self.root = workshop.trees.resolve() / name
+        self.root = resolve_path(workshop.trees) / name
         self.lock = self.root.with_suffix(".lock")
         self.index = self.root.with_suffix(".index")
         self._partial = self.root.with_suffix(".partial")
         """Whether files of the commit were left out."""
-        self._admin = workshop.git_dir.resolve() / "worktrees" / name
+        self._admin = resolve_path(workshop.git_dir) / "worktrees" / name
         self._aside = workshop.set_aside
 
     async def prepare(self, commit: str, listing: Collection[str], deep: Sequence[str]) -> None:
@@ -100,13 +101,13 @@ class Slot:
     async def _reset_files(
         self, commit: str, listing: Collection[str], deep: Sequence[str]
     ) -> None:
-        used = self.index.is_file() and self.root.is_dir()
+        used = is_file(self.index) and is_folder(self.root)
         await asyncio.to_thread(self._link_repository, commit)
         if used:
             await asyncio.to_thread(_delete_others, self.root, listing)
         git = Git(self.root, git_dir=self._admin, common_dir=self._admin.parents[1])
         env = {"GIT_INDEX_FILE": str(self.index)}
-        if deep or self._partial.exists():
+        if deep or path_exists(self._partial):
             self._partial.touch()
             self.index.unlink(missing_ok=True)  # it may leave out other files
             await git.check_output("read-tree", commit, env=env)
@@ -129,10 +130,10 @@ class Slot:
         for name, content in {"HEAD": commit, "commondir": "../..", "gitdir": str(dot_git)}.items():
             (self._admin / name).write_bytes(os.fsencode(f"{content}\n"))
         self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
-        if self.root.is_symlink():
+        if is_link(self.root):
             self.root.unlink()
         self.root.mkdir(exist_ok=True)
-        if dot_git.is_symlink() or not dot_git.is_file():
+        if is_link(dot_git) or not is_file(dot_git):
             self._discard(dot_git)
         dot_git.unlink(missing_ok=True)
         dot_git.write_bytes(os.fsencode(f"gitdir: {self._admin}\n"))
@@ -324,7 +325,7 @@ class WorkTrees:
 
     def open_git(self, tree: Tree) -> Git:
         """Return Git for a lent tree, with the index that programs in the tree use."""
-        common = self._workshop.git_dir.resolve()
+        common = resolve_path(self._workshop.git_dir)
         return Git(tree.root, git_dir=common / "worktrees" / tree.root.name, common_dir=common)
 
     def prune(self, unfinished: Container[str] | None = None) -> int:
@@ -344,7 +345,9 @@ class WorkTrees:
         """Raise RepositoryError if the folders of the workshop are gone."""
         git_dir, trees = self._workshop.git_dir, self._workshop.trees
         for folder, sign in ((git_dir, git_dir / "HEAD"), (trees, trees)):
-            if not sign.exists():  # a tree that is being prepared may have made the folder again
+            if not path_exists(
+                sign
+            ):  # a tree that is being prepared may have made the folder again
                 raise RepositoryError(
                     f"{folder}: was deleted while the run was at work",
                     hint="start a new run: punchlist run",

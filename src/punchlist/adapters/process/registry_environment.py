@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_file, is_folder
+
 _PASSED = re.compile(
     r"PIP_(?:(?:EXTRA_)?INDEX_URL|FIND_LINKS|NO_INDEX|TRUSTED_HOST|CERT|CLIENT_CERT|PROXY|CONFIG_FILE"
     r"|(?:DEFAULT_)?TIMEOUT|RETRIES|PRE|NO_BINARY|ONLY_BINARY|PREFER_BINARY|CONSTRAINT)"
@@ -30,4 +32,4 @@ def list_registry_files(environment: Mapping[str, str]) -> list[Path]:
     own = (folder / "pip", folder / "uv", *map(Path, _SYSTEM_FILES))
     named = (Path(word) for word in words if word.startswith("/"))
     found = (path for path in (*named, *own) if path != folder)
-    return [path for path in found if path.is_file() or path.is_dir()]
+    return [path for path in found if is_file(path) or is_folder(path)]

@@ -21,6 +21,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.adapters.folders.look import is_folder
 from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.process.bounded_output import BoundedOutput
 from punchlist.adapters.process.descendants import MARK, ProcessFamily
@@ -420,7 +421,7 @@ async def _wait_event(seconds: float, event: asyncio.Event) -> bool:
 
 def _start_trouble(error: OSError | ValueError, name: str, cwd: Path) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"{MISSING}: {name}" if cwd.is_dir() else f"no such folder to run in: {cwd}"
+        return f"{MISSING}: {name}" if is_folder(cwd) else f"no such folder to run in: {cwd}"
     return f"cannot run {name}: {error.strerror if isinstance(error, OSError) else error}"
 
 

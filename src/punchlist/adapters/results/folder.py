@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_folder, is_link
 from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.folders.walk import walk_files
 from punchlist.adapters.store.artifacts import FolderArtifacts
@@ -34,9 +35,9 @@ class FolderResults:
     def list_runs(self) -> dict[str, float]:
         found = {}
         with convert_errors(self._folder, "read"):
-            folders = self._folder.iterdir() if self._folder.is_dir() else ()
+            folders = self._folder.iterdir() if is_folder(self._folder) else ()
             for folder in folders:
-                if RUN.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+                if RUN.fullmatch(folder.name) and is_folder(folder) and not is_link(folder):
                     files = (path.lstat().st_mtime for path in walk_files(folder))
                     found[folder.name] = max(files, default=folder.stat().st_mtime)
         return found

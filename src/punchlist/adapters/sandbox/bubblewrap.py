@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from punchlist.adapters.folders.look import is_file, is_folder, is_link, path_exists, resolve_path
 from punchlist.adapters.sandbox.home_view import find_certificates
 from punchlist.adapters.sandbox.installations import SYSTEM
 from punchlist.adapters.sandbox.mounts import Mount, plan_mounts
@@ -93,9 +94,9 @@ def _separate(sandbox: Sandbox, lacks: frozenset[str]) -> Iterator[str]:
 
 def _show_system(lacks: frozenset[str]) -> Iterator[str]:
     for folder in SYSTEM:
-        if folder.is_symlink():
+        if is_link(folder):
             yield from ("--symlink", str(folder.readlink()), str(folder))
-        elif folder.is_dir():
+        elif is_folder(folder):
             yield from ("--ro-bind", str(folder), str(folder))
     yield from (
         "--dev",
@@ -121,9 +122,9 @@ def _guard_proc() -> tuple[str, ...]:
     """Return mounts that keep root from writing to the kernel's settings."""
     line: list[str] = []
     for path in (f"/proc/{name}" for name in _READ_ONLY_PROC.split()):
-        line += ("--ro-bind", path, path) if Path(path).exists() else ()
+        line += ("--ro-bind", path, path) if path_exists(Path(path)) else ()
     for path in (f"/proc/{name}" for name in _EMPTY_PROC.split()):
-        line += ("--ro-bind", "/dev/null", path) if Path(path).exists() else ()
+        line += ("--ro-bind", "/dev/null", path) if path_exists(Path(path)) else ()
     return tuple(line)
 
 
@@ -131,8 +132,8 @@ def _guard_proc() -> tuple[str, ...]:
 def _read_etc() -> dict[Path, bytes | None]:
     """Return what is shown of /etc: the content of small files, None for all else."""
     names = (*ETC.split(), *(path.name for path in Path("/etc").glob("java*")))
-    paths = [path for name in names if (path := Path("/etc", name)).exists()]
-    small = {path for path in paths if path.is_file() and path.stat().st_size <= _COPIED}
+    paths = [path for name in names if path_exists(path := Path("/etc", name))]
+    small = {path for path in paths if is_file(path) and path.stat().st_size <= _COPIED}
     return {path: path.read_bytes() if path in small else None for path in paths}
 
 
@@ -140,10 +141,10 @@ def _make_etc(sandbox: Sandbox, env: Mapping[str, str], held: Descriptors) -> It
     """Yield what is shown of /etc: some of the system's files, and some that are made up."""
     contents = {}
     for path, content in _read_etc().items():
-        if path.is_symlink() and path.is_file() and path.resolve().is_relative_to("/usr"):
+        if is_link(path) and is_file(path) and resolve_path(path).is_relative_to("/usr"):
             yield from ("--symlink", str(path.readlink()), str(path))
         elif content is None:
-            yield from ("--ro-bind", str(path.resolve()), str(path))
+            yield from ("--ro-bind", str(resolve_path(path)), str(path))
         else:
             contents[str(path.relative_to("/etc"))] = content
     home, user, group = env.get("HOME", str(HOME)), os.getuid(), os.getgid()

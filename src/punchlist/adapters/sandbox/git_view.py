@@ -8,8 +8,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import (
+    is_file,
+    is_folder,
+    is_link,
+    path_exists,
+    read_text,
+    resolve_path,
+)
 from punchlist.adapters.folders.walk import skip_folder, walk_folder
-from punchlist.adapters.sandbox.home_view import list_secrets
+from punchlist.adapters.sandbox.home_view import is_private
 from punchlist.model.finding.late_pattern import late_pattern
 
 Bind = tuple[Path, Path, bool]
@@ -30,7 +38,6 @@ _OWN = late_pattern(
 _PLAIN = late_pattern(r"[\w./+-]*")
 _SECTION = late_pattern(r"\[\s*([\w.-]+)\s*(?:\"((?:[^\"\\]|\\.)*)\")?\s*\](.*)")
 _ALTERNATES = 16
-_STATE = ".local/state/punchlist"
 """Where clones of workers are: their objects are shown, too."""
 _FAN_OUT = late_pattern(r"[0-9a-f]{2}")
 _LOOSE = late_pattern(r"[0-9a-f]{38}|[0-9a-f]{62}|tmp_obj_\w+")
@@ -58,9 +65,9 @@ class RepositoryView(Struct, frozen=True):
 def show_git_dir(source: Path, target: Path) -> RepositoryView:
     """Show a git folder at `target`, with its submodules', but no other work trees'."""
     found = ((source / name, target / name, False) for name in _SHOWN.split())
-    binds = tuple(bind for bind in found if bind[0].exists() and not bind[0].is_symlink())
+    binds = tuple(bind for bind in found if path_exists(bind[0]) and not is_link(bind[0]))
     settings = source / "config"
-    text = _read_text(settings)
+    text = read_text(settings)
     view = RepositoryView(binds, ((target / "config", clean_config(text)),) if text else ())
     for module in _find_modules(source):
         view += show_git_dir(module, target / module.relative_to(source))
@@ -96,14 +103,14 @@ def show_repository(root: Path, *, covered: Path | None = None) -> RepositoryVie
 
 def find_git_dirs(root: Path) -> tuple[Path, Path] | None:
     """Return the git folder of a linked work tree and the repository's common one, or None."""
-    found = _POINTER.fullmatch(_read_text(root / ".git"))
+    found = _POINTER.fullmatch(read_text(root / ".git"))
     if found is None:
         return None
     folder = root / found[1].strip()
-    common = folder / (_read_text(folder / "commondir").strip() or ".")
-    if not (common / "objects").is_dir() or not (folder / "HEAD").is_file():
+    common = folder / (read_text(folder / "commondir").strip() or ".")
+    if not is_folder(common / "objects") or not is_file(folder / "HEAD"):
         return None
-    return folder.resolve(), common.resolve()
+    return resolve_path(folder), resolve_path(common)
 
 
 def find_borrowed_stores(objects: Path) -> dict[Path, list[Path]]:
@@ -115,7 +122,7 @@ def find_borrowed_stores(objects: Path) -> dict[Path, list[Path]]:
     waiting = [objects]
     while waiting and len(found) < _ALTERNATES:
         folder = waiting.pop()
-        for line in _read_text(folder / "info/alternates").splitlines()[:_ALTERNATES]:
+        for line in read_text(folder / "info/alternates").splitlines()[:_ALTERNATES]:
             path = Path(os.path.normpath(folder / line))
             if line and not line.startswith("#") and path not in found:
                 found[path] = _list_stored(path)
@@ -127,10 +134,8 @@ def _list_stored(store: Path) -> list[Path]:
     """Return the folder if it holds objects and nothing else, else its parts that do; none of a
     folder that is not a repository's, or that is the home, around it, or where keys are.
     """
-    real = store.resolve()
-    home = Path.home().resolve()
-    private = any(real.is_relative_to(each) for each in list_secrets(home) if each != home / _STATE)
-    if private or home.is_relative_to(real) or not _is_repository(real.parent):
+    real = resolve_path(store)
+    if is_private(real, Path.home()) or not _is_repository(real.parent):
         return []
     parts = _list_names(real)
     clean = [name for name in parts if _holds_objects(real / name)]
@@ -144,8 +149,8 @@ def _is_repository(folder: Path) -> bool:
 def _holds_objects(part: Path) -> bool:
     """Return whether a part of an object store has the names of such, and only them, below it."""
     kind = _STORED.get(part.name, _LOOSE if _FAN_OUT.fullmatch(part.name) else None)
-    if kind is None or part.is_symlink():
-        return bool(_TEMPORARY.fullmatch(part.name)) and part.is_file()
+    if kind is None or is_link(part):
+        return bool(_TEMPORARY.fullmatch(part.name)) and is_file(part)
     return all(kind.fullmatch(name) for name in _list_names(part))
 
 
@@ -167,7 +172,7 @@ def clean_config(text: str) -> bytes:
 
 def is_clean_config(file: Path) -> bool:
     """Return whether a repository's settings are only such as are shown to children."""
-    text = _read_text(file)
+    text = read_text(file)
     headers = (_SECTION.fullmatch(line.strip()) for line in text.splitlines())
     named = any(header is not None and header[2] is not None for header in headers)
     return not named and all(
@@ -196,10 +201,3 @@ def _find_modules(source: Path) -> Iterator[Path]:
         if "HEAD" in names and "objects" in folders:
             folders.clear()
             yield Path(folder)
-
-
-def _read_text(file: Path) -> str:
-    try:
-        return file.read_text(errors="surrogateescape") if file.is_file() else ""
-    except OSError:
-        return ""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from punchlist.adapters.sandbox.installations import is_reachable
+from punchlist.adapters.folders.look import path_exists, resolve_path
 
 _TOOLCHAINS = """
     .local/bin .local/lib .local/share/uv .local/share/pipx .local/pipx .local/share/pnpm
@@ -28,6 +28,8 @@ _SECRETS = """
     .local/state/punchlist .mozilla
 """
 
+_STATE = ".local/state/punchlist"
+
 
 def find_toolchains(home: Path) -> tuple[Path, ...]:
     """Return the folders of the home that have compilers, interpreters and packages."""
@@ -43,6 +45,15 @@ def list_secrets(home: Path) -> tuple[Path, ...]:
     return tuple(home / name for name in _SECRETS.split())
 
 
+def is_private(path: Path, home: Path) -> bool:
+    """Return whether a path leads, behind links, to the home, to a folder around it, or to where
+    keys are: then no child sees it on the word of a repository.
+    """
+    real, top = resolve_path(path), resolve_path(home)
+    secrets = (each for each in list_secrets(top) if each != top / _STATE)
+    return top.is_relative_to(real) or any(real.is_relative_to(each) for each in secrets)
+
+
 def find_certificates(env: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the files and folders with certificates that a child's variables name."""
     names = (
@@ -51,4 +62,4 @@ def find_certificates(env: Mapping[str, str]) -> tuple[Path, ...]:
     )
     found = (part for name in names.split() for part in env.get(name, "").split(":"))
     paths = (Path(part) for part in found if part.startswith("/"))
-    return tuple(path for path in paths if is_reachable(path))
+    return tuple(path for path in paths if path_exists(path))

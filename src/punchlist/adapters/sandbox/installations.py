@@ -8,6 +8,15 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+from punchlist.adapters.folders.look import (
+    is_file,
+    is_folder,
+    is_link,
+    path_exists,
+    read_text,
+    resolve_path,
+)
+
 Private = tuple[Path, ...]
 """Folders that are never shown as a whole: the user's home, punchlist's state."""
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")))
@@ -50,8 +59,8 @@ def find_named_files(words: Iterable[str], private: Private) -> tuple[Path, ...]
     return tuple(
         path
         for path in paths
-        if is_reachable(path)
-        and (path.is_file() or path.is_dir())
+        if path_exists(path)
+        and (is_file(path) or is_folder(path))
         and not is_system(path)
         and not is_shared(path, private)
     )
@@ -62,7 +71,7 @@ def find_path_installations(path: str, private: Private) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for name in dict.fromkeys(path.split(":")):
         folder = Path(name)
-        if folder.is_absolute() and not is_system(folder) and _is_folder(folder):
+        if folder.is_absolute() and not is_system(folder) and is_folder(folder):
             stamp = folder.stat().st_mtime_ns
             found |= dict.fromkeys(_list_folder_needs(name, stamp, path, private))
     return drop_inner(found)
@@ -86,17 +95,13 @@ def is_shared(folder: Path, private: Private) -> bool:
     """
     inside = (f"{home}/{name}/" for home in private for name in ("", *_SHARED.split()))
     checkout = not folder.name.startswith(".") and os.path.lexists(folder / ".git")
+    real = resolve_path(folder)
     return (
         folder in _TOPS
         or folder.parent in (Path("/home"), Path("/Users"))
-        or any(each.startswith(f"{folder}/") for each in inside)
+        or any(each.startswith((f"{folder}/", f"{real}/")) for each in inside)
         or checkout
     )
-
-
-def is_reachable(path: Path | os.DirEntry[str]) -> bool:
-    """Return whether it exists, and this user may know that; `Path.exists` may raise."""
-    return os.access(path, os.F_OK)
 
 
 def drop_inner(folders: Iterable[Path]) -> tuple[Path, ...]:
@@ -122,7 +127,9 @@ def _list_programs(folder: Path) -> list[str]:
     if not os.access(folder, os.R_OK):
         return []
     with os.scandir(folder) as entries:
-        return [each.path for each in entries if is_reachable(each) and not each.is_dir()]
+        return [
+            each.path for each in entries if path_exists(each.path) and not is_folder(each.path)
+        ]
 
 
 @lru_cache(maxsize=4096)
@@ -134,7 +141,7 @@ def _list_needed(program: str, path: str, private: Private, depth: int = 0) -> t
             needed |= dict.fromkeys(_list_needed(base, path, private, depth + 1))
     if depth < _LINKS and (interpreter := _read_shebang(program, path)):
         needed |= dict.fromkeys(_list_needed(interpreter, path, private, depth + 1))
-    return tuple(each for each in needed if is_reachable(each))
+    return tuple(each for each in needed if path_exists(each))
 
 
 def _follow_links(path: Path) -> Iterator[Path]:
@@ -145,11 +152,11 @@ def _follow_links(path: Path) -> Iterator[Path]:
     with suppress(PermissionError):
         for _ in range(_LINKS):
             yield seen
-            if not seen.is_symlink():
+            if not is_link(seen):
                 break
             seen = Path(os.path.normpath(seen.parent / seen.readlink()))
-    if is_reachable(path):
-        yield path.resolve()
+    if path_exists(path):
+        yield resolve_path(path)
 
 
 def _find_installation(path: Path, private: Private) -> Iterator[Path]:
@@ -172,8 +179,8 @@ def _find_installation(path: Path, private: Private) -> Iterator[Path]:
         yield prefix
     elif folder != prefix and not is_shared(folder, private):
         yield folder
-        yield from (each for name in ("lib", "lib64") if _is_folder(each := prefix / name))
-    elif is_reachable(path):
+        yield from (each for name in ("lib", "lib64") if is_folder(each := prefix / name))
+    elif is_file(path):
         yield path
 
 
@@ -181,10 +188,7 @@ def _read_base(program: Path) -> list[str]:
     """Return the base interpreter of a program's virtual environment, if it lies in one. A file
     that is not a program does not open the folder around it: a repository may have written that.
     """
-    try:
-        text = (program.parent.parent / "pyvenv.cfg").read_text(errors="replace")
-    except OSError:
-        return []
+    text = read_text(program.parent.parent / "pyvenv.cfg")
     pairs = (line.partition("=") for line in text.splitlines())
     values = {key.strip(): value.strip() for key, _, value in pairs}
     bases = [f"{values['home']}/python3"] if values.get("home") else []
@@ -194,13 +198,13 @@ def _read_base(program: Path) -> list[str]:
 
 def _is_interpreter(path: Path) -> bool:
     named = path.name.startswith(("python", "pypy"))
-    return named and path.is_absolute() and os.access(path, os.X_OK) and path.is_file()
+    return named and path.is_absolute() and os.access(path, os.X_OK) and is_file(path)
 
 
 def _read_shebang(program: str, path: str) -> str:
     """Return the interpreter of a script, behind `env` as PATH finds it; '' for other programs."""
     try:
-        if not Path(program).is_file():
+        if not is_file(program):
             return ""
         with Path(program).open("rb") as file:
             first = file.read(_SHEBANG).split(b"\n")[0]
@@ -215,11 +219,7 @@ def _read_shebang(program: str, path: str) -> str:
 
 def _is_program(name: str) -> bool:
     runs = name.endswith(_SCRIPTS) or os.access(name, os.X_OK)
-    return runs and is_reachable(Path(name)) and Path(name).is_file()
-
-
-def _is_folder(path: Path) -> bool:
-    return is_reachable(path) and path.is_dir()
+    return runs and is_file(Path(name))
 
 
 def is_system(path: Path | str) -> bool:

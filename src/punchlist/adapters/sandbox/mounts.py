@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import is_file, is_folder, is_link, path_exists, resolve_path
 from punchlist.adapters.sandbox.git_view import show_git_dir
 from punchlist.adapters.sandbox.installations import is_system
 from punchlist.adapters.sandbox.sandbox import Sandbox
@@ -54,9 +55,9 @@ def _guard_git(mount: Mount, cwd: Path) -> Plan:
     if mount.source is None or mount.source.name == ".git":
         return {}
     source, target = mount.source / ".git", mount.target / ".git"
-    if source.is_symlink() or not source.exists():
+    if is_link(source) or not path_exists(source):
         return {}
-    if source.is_file():
+    if is_file(source):
         return {target: Mount(target, source)}
     plan = {target: Mount(target)}
     if mount.writable or cwd.is_relative_to(mount.target):
@@ -77,8 +78,8 @@ def _hide_paths(paths: Iterable[Path], shown: Named) -> Iterator[Mount]:
         for form in dict.fromkeys((path, _follow_links(path, known))):
             holder = _find_holder(form, shown)
             if holder is not None and holder.source is not None:
-                root = holder.source.resolve()
-                real = (root / Path(form).relative_to(holder.target)).resolve()
+                root = resolve_path(holder.source)
+                real = resolve_path(root / Path(form).relative_to(holder.target))
                 if real.is_relative_to(root):
                     yield from _empty_mount(real, holder.target / real.relative_to(root))
             elif is_system(form):
@@ -111,9 +112,9 @@ def _find_holder(path: str, shown: Named) -> Mount | None:
 
 
 def _empty_mount(seen: Path, target: Path) -> Iterator[Mount]:
-    if seen.is_dir():
+    if is_folder(seen):
         yield Mount(target)
-    elif seen.exists():
+    elif path_exists(seen):
         yield Mount(target, content=b"")
 
 

@@ -3,9 +3,9 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
+from punchlist.adapters.folders.look import list_folder, path_exists, resolve_path
 from punchlist.adapters.folders.walk import walk_folder
 from punchlist.model.finding.late_pattern import late_pattern
 
@@ -32,23 +32,14 @@ def find_secret_files(root: Path, files: Iterable[str] | None = None) -> tuple[P
     those that are listed. A folder that is too deep to be looked at is returned as a whole.
     """
     deep: list[str] = []
-    names = _walk_files(root, deep) if files is None else (*_list_top(root), *files)
-    base = root.resolve()
+    top = [path.name for path in list_folder(root)]
+    names = _walk_files(root, deep) if files is None else (*top, *files)
+    base = resolve_path(root)
     found = [root / name for name in names if is_secret_name(name.rpartition("/")[2])]
     found += map(Path, deep)
-    kept = (path for path in found if _exists(path) and not _exists(path / "pyvenv.cfg"))
-    real = (path.resolve() for path in kept)
+    kept = (path for path in found if path_exists(path) and not path_exists(path / "pyvenv.cfg"))
+    real = (resolve_path(path) for path in kept)
     return tuple(dict.fromkeys(path for path in real if path.is_relative_to(base)))
-
-
-def _exists(path: Path) -> bool:
-    with suppress(OSError):  # a path may be too long
-        return path.exists()
-    return False
-
-
-def _list_top(root: Path) -> list[str]:
-    return [path.name for path in root.iterdir()] if root.is_dir() else []
 
 
 def _walk_files(root: Path, deep: list[str]) -> Iterator[str]:

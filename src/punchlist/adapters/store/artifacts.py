@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
+from punchlist.adapters.folders.look import is_file, is_folder, is_link
 from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.folders.walk import skip_folder, walk_folder
 from punchlist.adapters.store.atomic_write import create_file, store_file
@@ -88,7 +89,7 @@ class FolderArtifacts(PinnedFiles):
                 folders[:] = [name for name in folders if name not in _PRIVATE]
             for path in (here / name for name in files if not name.startswith(".")):
                 name = path.relative_to(self._folder).as_posix()
-                if name not in _PRIVATE and not path.is_symlink() and path.is_file():
+                if name not in _PRIVATE and not is_link(path) and is_file(path):
                     found[name] = path.stat().st_size
         return dict(sorted(found.items()))
 
@@ -106,7 +107,7 @@ class FolderStore:
         return FolderArtifacts(self._folder / run)
 
     def list_runs(self) -> frozenset[str]:
-        return frozenset(each.name for each in self._folder.glob("*") if each.is_dir())
+        return frozenset(each.name for each in self._folder.glob("*") if is_folder(each))
 
 
 def check_name(name: str) -> str:

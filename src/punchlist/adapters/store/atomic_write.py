@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from punchlist.adapters.folders.look import path_exists
 from punchlist.adapters.store.errors import convert_errors
 
 
@@ -31,7 +32,7 @@ def create_file(path: Path, content: bytes) -> bool:
         except FileExistsError:
             return False
         except OSError:  # a file system without links; a lease keeps others away there
-            if path.exists():
+            if path_exists(path):
                 return False
             written.replace(path)
     return True

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
+from punchlist.adapters.folders.look import path_exists
 from punchlist.adapters.store import migrations
 from punchlist.adapters.store.columns import compare_columns, compare_run_row
 from punchlist.adapters.store.errors import convert_errors
@@ -332,7 +333,7 @@ def _use_wal(database: sqlite3.Connection) -> None:
 
 
 def _open_reader(path: Path) -> sqlite3.Connection:
-    if not path.exists():
+    if not path_exists(path):
         return _open_empty()
     try:
         database = _connect_readonly(path, "mode=ro")

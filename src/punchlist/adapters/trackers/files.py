@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from punchlist.adapters.folders.look import is_file, is_folder
 from punchlist.adapters.store.atomic_write import write_atomic
 from punchlist.adapters.store.errors import make_store_error
 from punchlist.model.finding.late_pattern import late_pattern
@@ -75,7 +76,7 @@ class FilesTracker:
         return self._mark_issues(fingerprints, "")
 
     def _mark_issues(self, fingerprints: Collection[str], mark: str) -> int:
-        if not self._folder.is_dir():
+        if not is_folder(self._folder):
             return 0
         try:
             with self._update_folder() as known:
@@ -137,7 +138,7 @@ class FilesTracker:
 
     def _list_issues(self) -> list[Path]:
         paths = self._folder.glob("*.md")
-        return sorted(path for path in paths if path.name != INDEX and path.is_file())
+        return sorted(path for path in paths if path.name != INDEX and is_file(path))
 
     def _render_index(self) -> bytes:
         opened: list[str] = []

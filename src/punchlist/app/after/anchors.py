@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_file
 from punchlist.adapters.git.command import decode_text
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
@@ -18,7 +19,7 @@ async def find_anchors(session: Session, named: Sequence[str]) -> list[Anchor]:
     found: list[Anchor] = []
     for name in named:
         path = Path(name)
-        anchors = _read_issue(path) if path.is_file() else await read_commits(session, name)
+        anchors = _read_issue(path) if is_file(path) else await read_commits(session, name)
         if not anchors:
             raise UsageError(f"--against {name}: names no entry of a ledger", hint=_HINT)
         found += anchors

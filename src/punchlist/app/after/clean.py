@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_folder, path_exists
 from punchlist.adapters.folders.remove import SET_ASIDE, list_set_aside, remove_folder
 from punchlist.adapters.git.workshop import hash_git_dir
 from punchlist.adapters.git.worktrees import WorkTrees
@@ -40,7 +41,7 @@ def remove_reports(session: Session, before: float) -> list[str]:
 
 def remove_requests(home: Path, before: float) -> int:
     """Delete findings that clients sent before that time (runs have copies); return how many."""
-    folders = [folder for folder in (home / REQUESTS).glob("*") if folder.is_dir()]
+    folders = [folder for folder in (home / REQUESTS).glob("*") if is_folder(folder)]
     return sum(remove_folder(each) for each in folders if each.stat().st_mtime < before)
 
 
@@ -55,7 +56,7 @@ def remove_orphans(home: Path, leases: Leases, rows: Sequence[RunRow]) -> Iterat
     known = dict.fromkeys([*filter(None, runs), *_find_origins(home / "repos")])
     for repository in known:
         ids = runs.get(repository, [])
-        if Path(repository).exists() or any(leases.find_holder(run) for run in ids):
+        if path_exists(Path(repository)) or any(leases.find_holder(run) for run in ids):
             continue
         folders = [home / "repos" / hash_git_dir(Path(repository))]
         folders += [run_folder(home, run) for run in ids]

@@ -11,6 +11,7 @@ from punchlist.adapters.analyzers.registry import (
     undeclared_analyzers,
 )
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.app.session import Session
@@ -96,7 +97,7 @@ async def find_hidden(
         configurations={each.analyzer: each for each in code},
         read_base=partial(checkout.read_file, before),
         wishes=settings.sandbox.wishes,
-        private=(session.home.resolve(),),
+        private=(resolve_path(session.home),),
     )
     bare = build_unsuppressed(settings.analyzers, kit, sources)
     rest = build_analyzers(settings.analyzers, kit, [name for name in sources if name not in bare])

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist._version import __version__
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
 
@@ -116,7 +117,7 @@ def _read_file(root: Path, path: str) -> str | None:
     checkout or is no text.
     """
     whole = root / path
-    if not whole.resolve().is_relative_to(root.resolve()):
+    if not resolve_path(whole).is_relative_to(resolve_path(root)):
         raise UsageError(f"{path} leads out of the repository", hint="remove the link")
     try:
         return whole.read_text("utf-8")

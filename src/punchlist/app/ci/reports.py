@@ -6,6 +6,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_link
 from punchlist.app.after.reports import render_format
 from punchlist.app.ci.event import CiPlace
 from punchlist.errors import UsageError
@@ -36,7 +37,7 @@ def _make_folder(folder: Path) -> None:
     whole = here / folder
     below = [*whole.parents, whole] if whole.is_relative_to(here) else [whole]
     for each in below:
-        if each != here and each.is_relative_to(here) and each.is_symlink():
+        if each != here and each.is_relative_to(here) and is_link(each):
             why = "it is a link, which the code under review can have set"
             raise UsageError(f"{each}: {why}", hint="--reports FOLDER names another")
     try:

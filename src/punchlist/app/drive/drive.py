@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from punchlist._version import __version__
 from punchlist.adapters.agents.spending import Spending
+from punchlist.adapters.folders.look import is_folder
 from punchlist.adapters.folders.remove import remove_folder
 from punchlist.adapters.git.checkout import Identity
 from punchlist.adapters.git.workshop import Workshop
@@ -208,5 +209,5 @@ def _remove_kept_files(run: Run, folder: Path) -> None:
     copy = run.filing.kept
     if run.ended and copy is not None and not copy.failed:
         for path in folder.iterdir():
-            if path.is_dir():
+            if is_folder(path):
                 remove_folder(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.app.drive.answers import has_ended
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
@@ -80,7 +81,7 @@ async def find_source(session: Session, commit: str) -> str:
         return str(checkout.git_dir)
     path = Path(checkout.root, os.path.expanduser(url))  # noqa: PTH111 - a URL must stay one
     there = os.path.exists(path)  # noqa: PTH110 - False, too, for what this user cannot look at
-    return str(path.resolve()) if there else _LOGIN.sub(r"\1", url)
+    return str(resolve_path(path)) if there else _LOGIN.sub(r"\1", url)
 
 
 def hand_back(session: Session, run: Run) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import is_folder
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.session import Session
 from punchlist.app.workspace import Workspace
@@ -63,7 +64,7 @@ class RegisteredNames:
 
 def has_clone(repository: RepositoryEntry) -> bool:
     """Return whether the clone is on this machine: servers of several share the list."""
-    return Path(repository.root).is_dir()
+    return is_folder(Path(repository.root))
 
 
 def _is_about(names: _Names, notice: PullNotice) -> bool:

@@ -19,6 +19,7 @@ from punchlist.adapters.environments.named_packages import (
     read_packages,
 )
 from punchlist.adapters.environments.tree_links import find_main_root, read_note
+from punchlist.adapters.folders.look import is_folder, resolve_path
 from punchlist.adapters.git.scope import find_trusted_commit, resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
@@ -76,7 +77,7 @@ async def make_environment(session: Session, plan: "SetupPlan", say: Callable[[s
 
     workshop = await session.workshop()
     ground = CheckoutContext(
-        checkout=workshop.checkout.root.resolve(),
+        checkout=resolve_path(workshop.checkout.root),
         hidden=(session.home,),
         sandbox=session.settings().settings.sandbox.wishes,
     )
@@ -121,7 +122,7 @@ async def _find_made(workshop: Workshop, base: str, head: str) -> Path | None:
     both, while the files that name packages are the same.
     """
     folder = workshop.folder / FOLDER
-    if not folder.is_dir():
+    if not is_folder(folder):
         return None
     from punchlist.adapters.environments.make_environment import is_finished
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from punchlist.adapters.analyzers.registry import add_selected, build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.git.checkout_files import check_folder
 from punchlist.adapters.git.hooks import Hooks
 from punchlist.adapters.git.scope import join_few, resolve_change
@@ -326,7 +327,7 @@ def _name_documents(files: tuple[str, ...]) -> dict[str, str]:
     for file in files:
         from punchlist.adapters.documents.document import FindingsDocument
 
-        name, path = FindingsDocument.open(Path(file)).name, str(Path(file).resolve())
+        name, path = FindingsDocument.open(Path(file)).name, str(resolve_path(Path(file)))
         if path in named.values():
             raise UsageError(f"{file} was given twice", hint="give each file once")
         named[f"{name} ({len(named) + 1})" if name in named else name] = path

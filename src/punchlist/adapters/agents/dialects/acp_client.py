@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from punchlist.adapters.agents.json_lines import JsonEvent, LineBuffer, parse_event
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.process.run import ChildInput
 from punchlist.ports.agent import Ask
 
@@ -32,7 +33,7 @@ class AcpClient:
     def __init__(self, ask: Ask, patience: float) -> None:
         self._ask = ask
         self._patience = patience
-        self._root = ask.folder.resolve()
+        self._root = resolve_path(ask.folder)
         self._lines = LineBuffer()
         self._session = ""
         self._stdin: ChildInput | None = None
@@ -150,7 +151,7 @@ class AcpClient:
     def _resolve_path(self, name: str) -> Path | None:
         """Return the resolved path if it is inside the folder and not in .git, else None."""
         try:
-            path = (self._root / name).resolve()
+            path = resolve_path(self._root / name)
         except (OSError, ValueError):
             return None
         if not name or not path.is_relative_to(self._root):

@@ -13,6 +13,7 @@ from punchlist.adapters.agents import trouble as troubles
 from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, Unmetered, option
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.agents.model_access import ModelAccess, ModelEndpoint
+from punchlist.adapters.folders.look import is_file, is_link, list_folder, resolve_path
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import FENCED, UNFENCED, AgentTrouble, Ask
@@ -125,7 +126,7 @@ def find_files(prompt: str, folder: Path) -> list[Path]:
     """Return the files of the folder that the prompt names, and one at its top: aider's names are
     relative to the common folder of all files.
     """
-    root = folder.resolve()
+    root = resolve_path(folder)
     names = [name for name in dict.fromkeys(_NAMED.findall(prompt)) if _is_file(root, name)]
     found = [root / name for name in names[:_MOST_FILES]]
     if found and not any(path.parent == root for path in found):
@@ -135,17 +136,14 @@ def find_files(prompt: str, folder: Path) -> list[Path]:
 
 def _top_files(root: Path) -> Iterator[Path]:
     """Yield the files at the top of the folder, without hidden ones and links."""
-    for path in root.iterdir():
-        if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
+    for path in list_folder(root):
+        if is_file(path) and not is_link(path) and not path.name.startswith("."):
             yield path
 
 
 def _is_file(root: Path, name: str) -> bool:
-    try:
-        path = (root / name).resolve()
-        return path.is_relative_to(root) and path.is_file() and not name.startswith("/")
-    except OSError:
-        return False
+    path = resolve_path(root / name)
+    return path.is_relative_to(root) and is_file(path) and not name.startswith("/")
 
 
 def _parse_count(digits: str, unit: str) -> int:

@@ -17,6 +17,7 @@ from punchlist.adapters.agents.cli_agent import AgentSetup, CliAgent, make_filen
 from punchlist.adapters.agents.dialect import AgentCall, CallContext, ParsedReply, Unmetered
 from punchlist.adapters.agents.json_lines import JsonEvent
 from punchlist.adapters.agents.model_access import ModelAccess
+from punchlist.adapters.folders.look import is_file, is_link
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.errors import SettingsError
 from punchlist.ports.agent import AgentTrouble, Ask
@@ -82,7 +83,7 @@ class CommandDialect(Unmetered):
         path = self._answer_path(ask)
         try:
             # A link would let it show us any file that we can read and it cannot.
-            if path.is_symlink() or not path.is_file():
+            if is_link(path) or not is_file(path):
                 return ParsedReply(failed=f"it wrote no answer to {path}", trouble=AgentTrouble.CUT)
             with path.open("rb") as file:
                 return ParsedReply(text=file.read(_LONGEST_ANSWER).decode(errors="replace"))

@@ -18,6 +18,7 @@ from punchlist.adapters.agents.dialect import (
 from punchlist.adapters.agents.json_lines import JsonEvent, find_last, first_text, parse_events
 from punchlist.adapters.agents.model_access import ConfiguredAccess
 from punchlist.adapters.agents.spending import Measured
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.model.item.usage import Usage
 from punchlist.ports.agent import AgentTrouble, Ask
@@ -125,7 +126,7 @@ class Opencode:
 
 
 def _hash_folder(folder: Path) -> str:
-    return sha256(str(folder.resolve()).encode(errors="surrogateescape")).hexdigest()[:12]
+    return sha256(str(resolve_path(folder)).encode(errors="surrogateescape")).hexdigest()[:12]
 
 
 def _explain_failure(end: JsonEvent, ran: ProcessResult) -> tuple[str, AgentTrouble | None]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import path_exists
 from punchlist.adapters.store.atomic_write import store_file
 from punchlist.adapters.store.lease import FileLease, find_path_holder
 from punchlist.errors import AlreadyRunning
@@ -60,7 +61,7 @@ class Mailbox:
         names = [
             name
             for name in self._task_names()
-            if not (self._folder / name / _ANSWER).exists()
+            if not path_exists(self._folder / name / _ANSWER)
             and find_path_holder(self._folder / name / _ASKING)
         ]
         found = (task for task in map(self.find, names) if task and task.agent == agent)

@@ -21,6 +21,7 @@ from punchlist.adapters.agents.scripted.script import (
     load_script,
 )
 from punchlist.adapters.agents.spending import CallMeter, Measured, Spending
+from punchlist.adapters.folders.look import path_exists, resolve_path
 from punchlist.errors import SettingsError
 from punchlist.model.finding.guarded_text import parse_json
 from punchlist.model.item.usage import Usage
@@ -196,7 +197,7 @@ def _apply_edits(folder: Path, edits: tuple[ScriptEdit, ...]) -> str:
     for edit in edits:
         path = folder / edit.path
         try:
-            if not path.resolve().is_relative_to(folder.resolve()):
+            if not resolve_path(path).is_relative_to(resolve_path(folder)):
                 return f"the script's edit of {edit.path} leads out of the folder"
             if failed := _apply_edit(path, edit):
                 return f"the script's edit of {edit.path}: {failed}"
@@ -209,7 +210,7 @@ def _apply_edit(path: Path, edit: ScriptEdit) -> str:
     if edit.delete:
         path.unlink(missing_ok=True)
         return ""
-    before = path.read_bytes().decode() if path.exists() else ""
+    before = path.read_bytes().decode() if path_exists(path) else ""
     after = _edit_text(before, edit)
     if after is None:
         return f"{edit.replace!r} is not there"

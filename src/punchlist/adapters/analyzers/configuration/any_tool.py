@@ -13,6 +13,7 @@ from punchlist.adapters.analyzers.configuration.parse import (
     UnusableConfigurationError,
     parse_configuration,
 )
+from punchlist.adapters.folders.look import is_file
 from punchlist.model.finding.late_pattern import late_pattern
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ async def _locate_word(path: str, word: str, survey: "Survey") -> str:
     a file elsewhere.
     """
     away = word.startswith(("~", "$")) and (_DATA.fullmatch(word) or _SCRIPT.fullmatch(word))
-    rooted = word.startswith("/") and not word.startswith(_SYSTEM) and Path(word).is_file()
+    rooted = word.startswith("/") and not word.startswith(_SYSTEM) and is_file(Path(word))
     if away or rooted:
         raise UnusableConfigurationError(f"{path}: {word} leads out of the repository")
     near = normpath(f"{dirname(path)}/{word}".lstrip("/"))

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from punchlist.adapters.folders.look import is_link, list_folder, resolve_path
 from punchlist.model.checks.protected import matches_any
 from punchlist.ports.tree import Tree
 
@@ -31,10 +32,10 @@ def find_reviewed_packages(tree: Tree, checkout: Path | None, loaded: tuple[str,
 
 def _list_linked(checkout: Path) -> Iterator[str]:
     """Yield the packages in the checkout's node_modules that are links to its own folders."""
-    installed, root = checkout / _FOLDER, checkout.resolve()
-    entries = list(installed.iterdir()) if installed.is_dir() else []
-    entries += [inner for each in entries if each.name.startswith("@") for inner in each.iterdir()]
+    installed, root = checkout / _FOLDER, resolve_path(checkout)
+    entries = list_folder(installed)
+    entries += list_folder(installed, "@*/*")
     for entry in entries:
-        target = entry.resolve()
-        if entry.is_symlink() and target.is_relative_to(root) and _FOLDER not in target.parts:
+        target = resolve_path(entry)
+        if is_link(entry) and target.is_relative_to(root) and _FOLDER not in target.parts:
             yield entry.relative_to(installed).as_posix()

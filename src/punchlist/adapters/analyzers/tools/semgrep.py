@@ -25,6 +25,7 @@ from punchlist.adapters.analyzers.formats.byte_spans import (
     span_characters,
 )
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit, find_files
+from punchlist.adapters.folders.look import is_file, path_exists
 from punchlist.adapters.folders.walk import walk_files
 from punchlist.errors import SettingsError
 from punchlist.intake.raw_finding import RawFinding, shorten_raw, split_headline
@@ -191,7 +192,7 @@ class Semgrep(AnalyzerTool):
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
         inner = ((rule, kit.inside_checkout(rule)) for rule in self._rules)
         places = (
-            tree.root / name if name and (tree.root / name).exists() else rule
+            tree.root / name if name and path_exists(tree.root / name) else rule
             for rule, name in inner
         )
         return tuple(f"--config={place}" for place in places)
@@ -202,6 +203,6 @@ def _read_rules(rules: tuple[str, ...]) -> str:
     texts = []
     for path in map(Path, rules):
         below = (each for each in walk_files(path) if fnmatch(each.name, "*.y*ml"))
-        files = [path] if path.is_file() else sorted(below)
-        texts += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
+        files = [path] if is_file(path) else sorted(below)
+        texts += [file.read_text("utf-8", "replace") for file in files if is_file(file)]
     return "\n".join(texts)

@@ -38,6 +38,7 @@ from punchlist.adapters.checks.project_files.python_files import read_nox, read_
 from punchlist.adapters.checks.project_files.tox_files import read_tox
 from punchlist.adapters.checks.test_runners import EXAMPLE
 from punchlist.adapters.environments.find_pythons import ProjectPlace
+from punchlist.adapters.folders.look import is_folder
 from punchlist.adapters.process.programs import which_any
 from punchlist.model.checks.check import Check, CheckKind, FoundChecks
 from punchlist.model.checks.protected import Protected
@@ -171,7 +172,7 @@ def _find_gates(
                 found[gate.command] = replace(check, repair=gate.repair)
     for name, text in read_package_scripts(tree).items():
         command = _choose_script(name, text, seen, tree)
-        if command and modules.is_dir():
+        if command and is_folder(modules):
             found[command] = _make_check(name, command, f"package.json scripts.{name}", found)
         elif command:
             notes[f"`{text}` (package.json scripts.{name}) is not run: no node_modules"] = None

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from punchlist.adapters.checks.project_files.command_lines import Tool
+from punchlist.adapters.folders.look import path_exists
 from punchlist.adapters.process.programs import which_any
 
 
@@ -95,7 +96,9 @@ def make_gate(tool: Tool, folders: Sequence[Path]) -> GateCommand:
     at = kept.index(name.partition(" ")[2]) + 1 if " " in name else 0
     words = kept if looks else [*kept[:at], *gate.check, *kept[at:]]
     beside = (folder / tool.name for folder in folders)
-    program = next((str(path) for path in beside if path.exists()), None) or which_any(tool.name)
+    program = next((str(path) for path in beside if path_exists(path)), None) or which_any(
+        tool.name
+    )
     if program is None:
         return GateCommand(name, missing=tool.name)
     quiet = {*gate.looks, *gate.check, "--diff", "-d"}

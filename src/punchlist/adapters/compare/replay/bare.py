@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from punchlist.adapters.checks.environment import CheckoutContext, prepare_launch
 from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.compare.replay.recording import HERE, VALUES, RecordedCall
+from punchlist.adapters.folders.look import is_file, resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, run
 from punchlist.adapters.sandbox.sandbox import Rlimits
@@ -114,7 +115,7 @@ async def call_bare(
     # No name tells the called code which process it is in.
     name = f"{secrets.choice(_NAMES)}{secrets.token_hex(secrets.randbelow(3))}"
     with temporary_folder(name[:3]) as made:
-        folder = made.resolve()
+        folder = resolve_path(made)
         shutil.copyfile(_SCRIPT, folder / f"{name}.py")
         shutil.copyfile(VALUES, folder / f"{name}_values.py")
         shutil.copyfile(_WATCH, folder / f"{name}_watch.py")
@@ -124,7 +125,7 @@ async def call_bare(
         with prepare_launch(tree, ground, folder, command) as stage:
             (folder / job).write_bytes(_encode_job(plan, manner, stage.cwd, out))
             places = [stage.cwd / name for name in plan.data]
-            data = [path for path in places if path.is_file()][:_HIDDEN]
+            data = [path for path in places if is_file(path)][:_HIDDEN]
             hidden = (*stage.sandbox.hidden, *data)
             limits = Rlimits(memory=_MEMORY, file_size=_LIMIT)
             env = {k: v for k, v in stage.env.items() if k not in ("CI", "PYTHONPATH")}

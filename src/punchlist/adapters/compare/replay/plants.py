@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from punchlist.adapters.compare.replay.recording import Recording
+from punchlist.adapters.folders.look import is_file
 from punchlist.model.checks.check import TestOutcome
 from punchlist.ports.tree import Tree
 
@@ -21,7 +22,7 @@ class Plant(Struct, frozen=True):
 def lay_plants(tree: Tree, plants: Mapping[str, Plant]) -> Iterator[None]:
     """Keep the plants, by path, in the tree while the block runs, also in the place of files."""
     files = {path: tree.root / path for path in plants}
-    there = {path: file.read_bytes() for path, file in files.items() if file.is_file()}
+    there = {path: file.read_bytes() for path, file in files.items() if is_file(file)}
     try:
         for path, plant in plants.items():
             files[path].write_text(plant.text, "utf-8", "surrogateescape")

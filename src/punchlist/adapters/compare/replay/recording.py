@@ -12,6 +12,7 @@ from punchlist.adapters.checks.environment import CheckoutContext, LaunchSpec, p
 from punchlist.adapters.checks.junit import read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
+from punchlist.adapters.folders.look import path_exists
 from punchlist.adapters.process.run import Origin, run
 from punchlist.model.checks.check import Check, CheckKind, TestOutcome
 from punchlist.model.finding.guarded_text import parse_json
@@ -137,7 +138,7 @@ def _add_recorder(session: CheckSession, name: str) -> list[str]:
     if session.check.kind is CheckKind.PYTEST:
         # Python's own tracebacks: to write others, pytest parses the test file for every failure.
         return [*command, "-p", name, "--tb=native"]
-    if session.check.kind is not CheckKind.UNITTEST or not (folder / "tell.py").exists():
+    if session.check.kind is not CheckKind.UNITTEST or not path_exists(folder / "tell.py"):
         return []
     (folder / "tell.py").rename(folder / "told.py")
     told = str(folder / "told.py")

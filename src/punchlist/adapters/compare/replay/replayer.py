@@ -47,6 +47,7 @@ from punchlist.adapters.compare.replay.verdicts import (
     is_unclear,
     refute_table,
 )
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.model.checks.check import TestOutcome
 from punchlist.model.checks.planted_tests import describe_blindness, name_plant, plant_test
@@ -183,7 +184,7 @@ async def _record(
         data=sides.list_data(),
     )
     with lay_plants(tree, plants), temporary_folder("punchlist-calls-") as made:
-        return await record_calls(plan, tree, sides.ground, made.resolve())
+        return await record_calls(plan, tree, sides.ground, resolve_path(made))
 
 
 def _select_calls(old: Recording, new: Recording, paths: Sequence[str]) -> tuple[RecordedCall, ...]:

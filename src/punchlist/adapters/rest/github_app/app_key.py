@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.git.command import escape_path
 from punchlist.adapters.process.run import named_environment
 from punchlist.adapters.rest.retry import Unavailable
@@ -106,5 +107,5 @@ class AppKey(Struct, frozen=True, kw_only=True):
 
 def _lies_in(path: Path, folder: Path) -> bool:
     with suppress(OSError):
-        return path.resolve().is_relative_to(folder.resolve())
+        return resolve_path(path).is_relative_to(resolve_path(folder))
     return False

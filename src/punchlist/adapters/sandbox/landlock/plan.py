@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from punchlist.adapters.folders.look import path_exists, resolve_path
 from punchlist.adapters.sandbox.bubblewrap import GITCONFIG, choose_tmp_size
 from punchlist.adapters.sandbox.installations import launcher_python
 from punchlist.adapters.sandbox.landlock.bare_filter import build_bare_filter
@@ -56,7 +57,7 @@ def launcher_line() -> tuple[str, ...]:
 
 def make_scratch() -> Path:
     """Make the folder that takes the place of the private /tmp and home."""
-    folder = Path(tempfile.mkdtemp(prefix="punchlist-child-")).resolve()
+    folder = resolve_path(Path(tempfile.mkdtemp(prefix="punchlist-child-")))
     for name in ("home", "tmp"):
         (folder / name).mkdir()
     (folder / "gitconfig").write_bytes(GITCONFIG)
@@ -85,7 +86,7 @@ def encode_plan(
 
 
 def _plan_mounts(sandbox: Sandbox, scratch: Path) -> dict[str, object]:
-    writable = [str(path) for path in list_writable(sandbox, scratch) if path.exists()]
+    writable = [str(path) for path in list_writable(sandbox, scratch) if path_exists(path)]
     return {
         "writable": writable,
         "shared_memory": str(SHARED_MEMORY),

@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from punchlist.adapters.folders.look import is_folder, path_exists, resolve_path
 from punchlist.adapters.sandbox.bubblewrap import ETC
 from punchlist.adapters.sandbox.git_view import is_clean_config
 from punchlist.adapters.sandbox.home_view import find_certificates
-from punchlist.adapters.sandbox.installations import SYSTEM, is_reachable
+from punchlist.adapters.sandbox.installations import SYSTEM
 from punchlist.adapters.sandbox.profiles import ChildKind
 from punchlist.adapters.sandbox.sandbox import Sandbox
 
@@ -64,7 +65,7 @@ def list_rules(
 def list_writable(sandbox: Sandbox, scratch: Path) -> list[Path]:
     """Return the real paths that it may write to, outer ones first."""
     sources = (source for source, _, writable in sandbox.binds if writable)
-    found = {path.resolve() for path in (*sandbox.writable, *sources, scratch)}
+    found = {resolve_path(path) for path in (*sandbox.writable, *sources, scratch)}
     return sorted(found, key=lambda path: len(path.parts))
 
 
@@ -72,7 +73,7 @@ def _list_system() -> Iterator[Rule]:
     folders = (*SYSTEM, Path("/proc"), *(Path("/etc", name) for name in ETC.split()))
     files = (Path("/etc", name) for name in _ETC_FILES.split())
     for path in (*folders, *files, *Path("/etc").glob("java*")):
-        yield path.resolve(), READ
+        yield resolve_path(path), READ
     for name in _DEVICES.split():
         yield Path("/dev", name), _READ_FILE | _WRITE_FILE | _TRUNCATE
 
@@ -85,19 +86,19 @@ def _list_named(sandbox: Sandbox, env: Mapping[str, str], scratch: Path) -> Iter
         yield folder, WRITE
     for source, _, writable in sandbox.binds:
         if not writable:
-            yield from _show_around(source.resolve(), hidden)
+            yield from _show_around(resolve_path(source), hidden)
     for path in find_certificates(env):
-        yield path.resolve(), READ
+        yield resolve_path(path), READ
     for path, _ in sandbox.files:
-        if is_reachable(path) and is_clean_config(path):
-            yield path.resolve(), READ
+        if path_exists(path) and is_clean_config(path):
+            yield resolve_path(path), READ
 
 
 def _show_around(path: Path, hidden: Iterable[Path]) -> Iterator[Rule]:
     """Yield rules by which a path can be read, but nothing in it that is hidden, and no `.git`."""
     inner = frozenset(each for each in hidden if each.is_relative_to(path))
     git = path / ".git"
-    inner |= {git} if is_reachable(git) and git.is_dir() else frozenset()
+    inner |= {git} if is_folder(git) else frozenset()
     if path in inner or not os.access(path, os.R_OK):
         return
     if not inner:

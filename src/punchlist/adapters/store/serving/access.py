@@ -5,6 +5,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from punchlist.adapters.folders.look import path_exists
 from punchlist.adapters.store.errors import convert_errors
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.adapters.store.serving.files import JsonFile
@@ -57,7 +58,7 @@ class FileAccess:
         path = self._home / SECRET
         with convert_errors(path, "read or written"):
             keep_private(self._home)
-            if not path.exists():
+            if not path_exists(path):
                 _create_secret(path)
             secret = path.read_bytes()
         if len(secret) != _BYTES:
