@@ -115,7 +115,7 @@ def test_a_detached_head_is_worked_on_and_said(repo, ground, paths):
     assert ground.sound()["ok"]
 
 
-def test_uncommitted_work_is_neither_reviewed_nor_changed_and_that_is_said(repo, ground, paths):
+def test_uncommitted_work_can_be_left_out_and_is_not_changed_then(repo, ground, paths):
     repo.commit({"a.py": BAD, "b.py": "x = 1\n", "c.py": "z = 1\n"})
     repo.write("a.py", "import os\nimport json\n\nprint(2)\n")
     repo.write("new.py", "import secrets\n")
@@ -123,7 +123,7 @@ def test_uncommitted_work_is_neither_reviewed_nor_changed_and_that_is_said(repo,
     repo.git("add", "b.py")
     (repo.root / "c.py").unlink()
     before, status = untouched(repo.root), repo.git("status", "--porcelain=v2")
-    told = ground.review()
+    told = ground.review("--committed")
     assert told.code == 0, told.stderr
     assert "uncommitted work is left out: 4 files" in notes(told)
     assert paths() == {"a.py": {"fixed"}}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
 from punchlist.adapters.process.programs import find_work_tree, mark_foreign
+from punchlist.adapters.process.run import named_environment
 from punchlist.adapters.store.permissions import keep_private
 from punchlist.app.start.allowance import Allowance
 from punchlist.app.stores import open_artifacts, open_state
@@ -24,6 +25,11 @@ from punchlist.ports.artifacts import Artifacts, ArtifactStore, Tell
 from punchlist.ports.state import LeaseHolder, SharedState
 from punchlist.ports.store import Ledgers
 from punchlist.settings import LoadedSettings, home_folder, load_settings
+
+
+def is_ci() -> bool:
+    """Return whether this is a job of a CI service; its files are the service's and its caches'."""
+    return named_environment(["CI"]).get("CI", "").lower() not in {"", "0", "false"}
 
 
 class StartLimits(NamedTuple):

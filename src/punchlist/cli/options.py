@@ -137,6 +137,7 @@ scope_options = combine_options(
     flag("--all", "everything", help="Everything in the repository, not only what changed."),
     flag("--staged", help="What is staged for the next commit."),
     click.option("--commit", metavar="REV", default="", help="What one commit changed."),
+    flag("--committed", help="Not what is in files but in no commit yet; the default in CI."),
     click.option(
         "--base",
         metavar="REV",
@@ -310,10 +311,13 @@ def _parse_queue(chosen: Mapping[str, Any]) -> "QueueOptions | None":
 
 
 def make_request(chosen: Mapping[str, Any]) -> Request:
+    from punchlist.app.session import is_ci
+
     return Request(
         kind=_parse_scope(chosen),
         base=chosen["base"],
         commit=chosen["commit"],
+        committed=bool(chosen.get("committed") or chosen.get("queue")) or is_ci(),
         paths=tuple(chosen["paths"]),
         findings=tuple(chosen.get("findings", ())),
         workflow=chosen.get("workflow", ""),

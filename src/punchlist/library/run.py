@@ -43,8 +43,8 @@ class ReviewFixResult(Struct, frozen=True, kw_only=True):
     brings them home.
     """
     outcome: str
-    """clean, fixed, dismissed, leftovers or incomplete; where anything failed, was left out or is
-    not done, it is incomplete.
+    """clean, nothing-found, fixed, dismissed, leftovers or incomplete; where anything failed, was
+    left out or is not done, it is incomplete.
     """
     items: tuple[Item, ...]
     """All of them, with their histories, proofs and flags; also those outside the change."""

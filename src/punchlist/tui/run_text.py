@@ -18,6 +18,7 @@ from punchlist.views.words import clock, format_cost, format_duration, tokens
 _STYLES = {
     RunOutcome.CLEAN: f"bold {GOOD}",
     RunOutcome.FIXED: f"bold {GOOD}",
+    RunOutcome.NOTHING_FOUND: "bold",
     RunOutcome.DISMISSED: "bold",
     RunOutcome.LEFTOVERS: f"bold {WARNING}",
     RunOutcome.INCOMPLETE: f"bold {BAD}",

@@ -33,6 +33,7 @@ STATE_WORDS = {
 }
 OUTCOME_WORDS = {
     RunOutcome.CLEAN: ("clean", "nothing was found"),
+    RunOutcome.NOTHING_FOUND: ("nothing found", "edited files were not looked at"),
     RunOutcome.FIXED: ("fixed", "everything found was fixed or dismissed"),
     RunOutcome.DISMISSED: ("dismissed", "everything found was dismissed"),
     RunOutcome.LEFTOVERS: ("unresolved", "some findings are left"),
@@ -83,6 +84,7 @@ class RunResult(Struct, frozen=True):
 
 _TONES = {
     RunOutcome.CLEAN: "good",
+    RunOutcome.NOTHING_FOUND: "plain",
     RunOutcome.FIXED: "good",
     RunOutcome.DISMISSED: "plain",
     RunOutcome.INCOMPLETE: "bad",

@@ -17,6 +17,7 @@ from punchlist.views.item_words import ACCEPT, PROOF_WORDS
 from punchlist.views.run_state import is_review
 from punchlist.views.words import NO_ROUNDS
 
+_EMPTY = frozenset({RunOutcome.CLEAN, RunOutcome.NOTHING_FOUND})
 _NONE_SOUGHT = "the workflow runs none, so none was looked for"
 _RAW = 200
 _NAMED = 10
@@ -111,7 +112,7 @@ def _item_numbers(run: Run) -> Numbers:
 
 def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     old_only = result is RunOutcome.LEFTOVERS and not numbers.refused
-    if not numbers.in_scope and result is not RunOutcome.CLEAN and not old_only:
+    if not numbers.in_scope and result not in _EMPTY and not old_only:
         return _describe_empty(numbers, run)
     if not numbers.in_scope:
         looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
@@ -209,6 +210,8 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     match result:
         case RunOutcome.CLEAN:
             return "nothing to do"
+        case RunOutcome.NOTHING_FOUND:
+            return f"{pluralize(run.started.change.unseen, 'edited file')} to look at"
         case RunOutcome.FIXED | RunOutcome.DISMISSED:
             return apply or "nothing to do"
         case RunOutcome.LEFTOVERS:

@@ -77,9 +77,12 @@ def headline(finding: Finding) -> str:
 def describe_scope(change: Change) -> str:
     """Return in words what was under review."""
     base, head = change.base_name or change.base[:9], change.head[:9]
+    branch = f"the branch at {head}"
+    if change.on_disk:
+        branch = "the working tree" if base == "HEAD" else "the branch and the working tree"
     said = {
-        ScopeKind.ALL: f"everything at {head}",
-        ScopeKind.BRANCH: f"the branch at {head} against {base}",
+        ScopeKind.ALL: "everything on disk" if change.on_disk else f"everything at {head}",
+        ScopeKind.BRANCH: f"{branch} against {base}",
         ScopeKind.STAGED: f"what is staged, against {base}",
         ScopeKind.COMMIT: f"the commit {head}",
     }[change.kind]

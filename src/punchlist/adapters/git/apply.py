@@ -8,15 +8,17 @@ from punchlist.adapters.git.chain import arranged_ref
 from punchlist.adapters.git.command import decode_text, encode_text, error_text
 from punchlist.adapters.git.repository import PREFIX, fetch_refspec, missing_branch
 from punchlist.adapters.git.scope import join_few
+from punchlist.adapters.git.working_tree import snapshot_working_tree
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
 from punchlist.errors import RepositoryError
 
 _SEVERAL = 10
+PATCH = ("diff-tree", "-p", "--binary", "--full-index", "--no-renames")
 
 
 class ApplyResult(Struct, frozen=True):
-    """`how` is fast-forward, merge, squash, staged, or already (there was nothing to do)."""
+    """`how` is fast-forward, merge, squash, staged, files, or already (there was nothing to do)."""
 
     how: str
     commit: str
@@ -78,9 +80,7 @@ class BranchApplier:
         """
         tip = await self._find_tip(branch, shown)
         touched = await self._git.list_changed(head, tip)
-        patch = await self._git.check_output(
-            "diff-tree", "-p", "--binary", "--full-index", "--no-renames", head, tip
-        )
+        patch = await self._git.check_output(*PATCH, head, tip)
         if (await self._user.run("apply", "--index", "--reverse", "--check", stdin=patch)).ok:
             return ApplyResult("already", tip)
         await self._refuse_filtered(branch, touched)
@@ -94,6 +94,34 @@ class BranchApplier:
                 ),
             )
         return ApplyResult("staged", tip, tuple(touched))
+
+    async def apply_to_files(
+        self, branch: str, head: str, *, shown: ShownTips = NO_TIPS
+    ) -> ApplyResult:
+        """Write the branch's changes since `head`, a snapshot of the working tree, into the files,
+        all or nothing. A file that was edited since the snapshot is refused by its name. The index
+        stays as it is.
+        """
+        tip = await self._find_tip(branch, shown)
+        touched = await self._git.list_changed(head, tip)
+        patch = await self._git.check_output(*PATCH, head, tip)
+        if (await self._user.run("apply", "--reverse", "--check", stdin=patch)).ok:
+            return ApplyResult("already", tip)
+        now = (await snapshot_working_tree(self._workshop, touched)).commit
+        edited = sorted({*touched} & {*await self._git.list_changed(head, now)})
+        if edited:
+            what = f"edited since the run looked at them: {join_few(edited, _SEVERAL)}"
+            raise RepositoryError(
+                what, hint="nothing was changed; `punchlist run` looks at them as they are now"
+            )
+        await self._refuse_filtered(branch, touched)
+        ran = await self._user.run("apply", "--whitespace=nowarn", stdin=patch)
+        if not ran.ok:
+            raise RepositoryError(
+                f"{branch}: your files could not take it: {error_text(ran)}",
+                hint="nothing was changed; `punchlist run` looks at them as they are now",
+            )
+        return ApplyResult("files", tip, tuple(touched))
 
     async def discard(
         self, branch: str, *, force: bool = False, shown: ShownTips = NO_TIPS

@@ -1,14 +1,11 @@
 """Resolve what is under review: two commits, and the changed lines of each file."""
 
 import re
-import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from punchlist.adapters.folders.look import is_file
-from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.command import (
     LINK,
     REGULAR,
@@ -18,8 +15,9 @@ from punchlist.adapters.git.command import (
     is_utf8,
     split_fields,
 )
+from punchlist.adapters.git.working_tree import snapshot_index, snapshot_working_tree
 from punchlist.adapters.git.workshop import Workshop
-from punchlist.errors import RepositoryError, UsageError
+from punchlist.errors import UsageError
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.paths import shorten_path
 from punchlist.model.finding.reading_limits import LONGEST_PATH, is_too_deep, reading_limits
@@ -46,6 +44,8 @@ class CommitRange(Struct, frozen=True):
     head: str
     base_name: str = ""
     notes: tuple[str, ...] = ()
+    on_disk: bool = False
+    """Whether the head is what is on disk."""
 
 
 class _ChangedFiles(NamedTuple):
@@ -56,25 +56,33 @@ class _ChangedFiles(NamedTuple):
     renamed: dict[str, str]
 
 
-async def resolve_change(
+async def resolve_change(  # noqa: PLR0913  # all that describes one scope
     workshop: Workshop,
     *,
     kind: ScopeKind | None = None,
     base: str = "",
     commit: str = "",
     paths: Sequence[str] = (),
+    committed: bool = True,
 ) -> Change:
-    """Return the change to review: by default the branch, or all if it has no own commits."""
+    """Return the change to review: by default the branch, or all if it has no own commits. Branch
+    and all include what is on disk and not committed, unless `committed`.
+    """
     kind = kind or (ScopeKind.COMMIT if commit else ScopeKind.BRANCH)
+    saved = None
+    if not committed and kind in {ScopeKind.BRANCH, ScopeKind.ALL}:
+        saved = await snapshot_working_tree(workshop)
     match kind:
         case ScopeKind.BRANCH:
-            ends = await _branch_range(workshop, base)
+            ends = await _branch_range(workshop, base, saved=saved is not None and saved.changed)
         case ScopeKind.ALL:
             ends = await _all_range(workshop, base)
         case ScopeKind.STAGED:
             ends = await _staged_range(workshop)
         case ScopeKind.COMMIT:
             ends = await _commit_range(workshop, commit or "HEAD")
+    if saved is not None and saved.changed:
+        ends = _add_saved(ends, saved.commit, workshop.checkout.head)
     listing = await workshop.list_tree(ends.head)
     below = _check_paths(workshop.checkout.resolve_paths(paths), listing)
     changed = (
@@ -83,13 +91,20 @@ async def resolve_change(
         else await _find_changed(workshop, ends)
     )
     branch = await workshop.checkout.current_branch()
-    notes = [note async for note in _scope_notes(workshop, ends.kind, branch)]
+    staged = ends.kind is ScopeKind.STAGED
+    unseen = 0 if saved else await workshop.checkout.count_uncommitted(unstaged_only=staged)
+    notes = list(_scope_notes(workshop, ends.kind, branch, unseen=unseen))
+    if saved and saved.left_out:
+        why = "untracked, and too large, a cache, or named like a file of keys"
+        notes.append(f"not looked at ({why}): {join_few(saved.left_out)}")
     return Change(
         kind=ends.kind,
         base=ends.base,
         head=ends.head,
         base_name=ends.base_name,
         branch=branch,
+        on_disk=ends.on_disk,
+        unseen=unseen,
         paths=below,
         files={path: lines for path, lines in changed.lines.items() if _is_chosen(path, below)},
         deleted=tuple(path for path in changed.deleted if _is_chosen(path, below)),
@@ -98,8 +113,8 @@ async def resolve_change(
     )
 
 
-async def _branch_range(workshop: Workshop, base: str) -> CommitRange:
-    """Return HEAD against its merge base with the main branch."""
+async def _branch_range(workshop: Workshop, base: str, *, saved: bool) -> CommitRange:
+    """Return HEAD against its merge base with the main branch; `saved`: what is on disk follows."""
     checkout = workshop.checkout
     names = [base]
     if not base:
@@ -118,7 +133,7 @@ async def _branch_range(workshop: Workshop, base: str) -> CommitRange:
         else f"HEAD and {names[0]} have no common history here"
     )
     cut_off = checkout.shallow and not shared
-    if base:
+    if base and not saved:
         hint = "commit something, name another --base, or review --all"
         what = f"{why}, so there is no change to review"
         raise UsageError(what, hint=_UNSHALLOW if cut_off else hint)
@@ -129,6 +144,16 @@ async def _branch_range(workshop: Workshop, base: str) -> CommitRange:
 def _fallback_range(workshop: Workshop, why: str) -> CommitRange:
     head = workshop.checkout.head
     return CommitRange(ScopeKind.ALL, head, head, notes=(why,))
+
+
+def _add_saved(ends: CommitRange, saved: str, head: str) -> CommitRange:
+    """Return the same range up to what is on disk. A branch without commits of its own, or one that
+    is the main line, is compared with HEAD: the change is what is not committed.
+    """
+    alone = ends.kind is ScopeKind.ALL and bool(ends.notes)  # the branch has no commits of its own
+    kind = ScopeKind.BRANCH if alone else ends.kind
+    name, notes = ("HEAD", ()) if alone else (ends.base_name, ends.notes)
+    return CommitRange(kind, ends.base, saved, name, notes, on_disk=True)
 
 
 async def _all_range(workshop: Workshop, base: str) -> CommitRange:
@@ -171,33 +196,13 @@ async def _commit_range(workshop: Workshop, name: str) -> CommitRange:
 
 
 async def _staged_range(workshop: Workshop) -> CommitRange:
-    """Return the index as a commit in the workshop; the user's index is copied, not changed."""
-    checkout = workshop.checkout
-    with temporary_folder("index-", workshop.folder) as folder:
-        copy = folder / "index"
-        index = checkout.own_dir / "index"
-        if is_file(index):
-            shutil.copyfile(index, copy)
-        env = {
-            "GIT_INDEX_FILE": str(copy),
-            "GIT_OBJECT_DIRECTORY": str(workshop.git_dir / "objects"),
-        }
-        ran = await checkout.git.run("write-tree", env=env)
-    if not ran.ok:
-        raise RepositoryError(
-            f"{checkout.root}: the index is not in a state to review",
-            hint="resolve the merge that is under way first",
-        )
-    tree = ran.stdout.decode().strip()
-    shown = ("show", "--no-patch", "--format=%T %ct", checkout.head)
-    before, _, when = (await checkout.git.read_line(*shown)).partition(" ")
-    if tree == before:
+    staged = await snapshot_index(workshop)
+    if not staged.changed:
         raise UsageError(
             "nothing is staged, so there is no change to review",
             hint="git add the files, or leave --staged out",
         )
-    staged = await workshop.commit_tree(tree, (checkout.head,), "what is staged", when)
-    return CommitRange(ScopeKind.STAGED, checkout.head, staged, "HEAD")
+    return CommitRange(ScopeKind.STAGED, workshop.checkout.head, staged.commit, "HEAD")
 
 
 async def _resolve_name(workshop: Workshop, name: str) -> str:
@@ -285,11 +290,11 @@ def _is_within(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-async def _scope_notes(workshop: Workshop, kind: ScopeKind, branch: str) -> AsyncIterator[str]:
+def _scope_notes(workshop: Workshop, kind: ScopeKind, branch: str, *, unseen: int) -> Iterator[str]:
     checkout = workshop.checkout
-    if count := await checkout.count_uncommitted(unstaged_only=kind is ScopeKind.STAGED):
+    if unseen:
         what = "work that is not staged" if kind is ScopeKind.STAGED else "uncommitted work"
-        yield f"{what} is left out: {_count_files(count)}"
+        yield f"{what} is left out: {_count_files(unseen)}"
     if not branch:
         yield f"HEAD is detached at {checkout.head[:10]}"
     if checkout.shallow and kind is ScopeKind.BRANCH:

@@ -17,7 +17,6 @@ from punchlist.model.ledger.commit_trailers import render_anchor
 from punchlist.model.ledger.events import Published
 from punchlist.model.ledger.fold import fold
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.change import ScopeKind
 from punchlist.steps.support.arrange_commits import arrange_commits
 
 
@@ -33,21 +32,25 @@ async def apply_branch(
     if discarded and await workshop.find_tip(run.landing.branch) is None:
         raise await discarded_error(run, workshop.checkout)
     branch, change = run.landing.branch, run.started.change
-    if by and (squash or change.kind is ScopeKind.STAGED):
-        why = "--squash makes one commit" if squash else "fixes of staged changes make no commit"
+    if by and (squash or change.uncommitted):
+        what = "fixes of uncommitted work make no commit"
+        why = "--squash makes one commit" if squash else what
         raise UsageError(f"{why}, so there is nothing to group", hint="leave out --by")
     if by:
         run = await _regroup_commits(session, run, workshop, by)
     applier = BranchApplier(workshop, WorkTrees(workshop))
     shown = _list_tips(run)
-    if change.kind is ScopeKind.STAGED:
-        applied = await applier.apply_staged(branch, change.head, shown=shown)
+    if change.uncommitted:
+        apply = applier.apply_to_files if change.on_disk else applier.apply_staged
+        applied = await apply(branch, change.head, shown=shown)
     else:
         trailers = render_anchor(run.id, run.head)
         applied = await applier.apply(branch, squash=squash, shown=shown, trailers=trailers)
     if applied.how == "already":
         return f"{branch} is part of your branch already"
     files = "1 file" if len(applied.files) == 1 else f"{len(applied.files)} files"
+    if change.on_disk:
+        return f"{branch} applied to {files}: {', '.join(applied.files)} (nothing was committed)"
     return f"{branch} applied ({applied.how}): {files} at {applied.commit[:10]}"
 
 

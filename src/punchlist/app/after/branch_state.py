@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from punchlist.adapters.git.apply import PATCH
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.repository import PREFIX, GitRepository
 from punchlist.adapters.git.worktrees import WorkTrees
@@ -11,7 +12,7 @@ from punchlist.errors import UsageError
 from punchlist.model.ledger.events import Published, Started
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.run_row import RepositoryKey, RunRow
-from punchlist.model.patch.change import ScopeKind
+from punchlist.model.patch.change import Change
 from punchlist.ports.store import Ledgers
 
 APPLIED = "applied"
@@ -38,8 +39,7 @@ async def find_standing(checkout: Checkout, started: Started | None, run: str, t
     if applied or await _is_squashed(checkout, branch, tip):
         return APPLIED
     there, _ = await checkout.locate_branch(branch)
-    staged = change is not None and change.kind is ScopeKind.STAGED
-    if change is not None and staged and await _is_staged(checkout, change.head, tip):
+    if change is not None and await _is_in_files(checkout, change, tip):
         return APPLIED
     if there or (started and await _is_elsewhere(checkout, started, tip)):
         return ""
@@ -78,15 +78,16 @@ async def _is_squashed(checkout: Checkout, branch: str, tip: str) -> bool:
     return ran.ok and bool(ran.stdout.strip())
 
 
-async def _is_staged(checkout: Checkout, head: str, tip: str) -> bool:
-    """Return whether index and files contain the fixes: they can be reverse-applied."""
-    patch = await checkout.git.run(
-        "diff-tree", "-p", "--binary", "--full-index", "--no-renames", head, tip
-    )
-    if not patch.ok:
+async def _is_in_files(checkout: Checkout, change: Change, tip: str) -> bool:
+    """Return whether the files, and the index if it was under review, contain the fixes of work
+    that was not committed: they can be reverse-applied.
+    """
+    if not change.uncommitted:
         return False
-    reverse = ("apply", "--index", "--reverse", "--check")
-    return (await checkout.user_git.run(*reverse, stdin=patch.stdout)).ok
+    index = () if change.on_disk else ("--index",)
+    patch = await checkout.git.run(*PATCH, change.head, tip)
+    reverse = ("apply", *index, "--reverse", "--check")
+    return patch.ok and (await checkout.user_git.run(*reverse, stdin=patch.stdout)).ok
 
 
 async def standing_of(session: Session, run: Run) -> str:

@@ -19,7 +19,9 @@ async def choose_scope(session: Session, event: CiEvent) -> Request:
     checkout = session.required_checkout
     await _fetch_head(session, event, [name for name in (base, event.head) if name])
     session.checkout = checkout.move_head(event.head)
-    return Request(kind=ScopeKind.BRANCH, base=base, workflow="review", allow_checks=False)
+    return Request(
+        kind=ScopeKind.BRANCH, committed=True, base=base, workflow="review", allow_checks=False
+    )
 
 
 async def _find_base(session: Session, event: CiEvent) -> str:

@@ -42,10 +42,11 @@ async def enqueue_run(session: Session, ready: Prepared, options: QueueOptions) 
     """Queue a run; the queued one of the same branch and kind is superseded."""
     queue = require_queue(session)
     require_agents(ready)
-    if ready.change.kind is ScopeKind.STAGED:
+    if ready.change.uncommitted:
+        what = "Uncommitted work" if ready.change.on_disk else "Staged changes"
         raise UsageError(
-            "a worker gets commits, and what is staged is none yet",
-            hint="commit it, or run without --queue",
+            f"{what} cannot be queued: workers only get commits",
+            hint="commit first, or run without --queue",
         )
     if ready.outside:
         raise UsageError(

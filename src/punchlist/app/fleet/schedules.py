@@ -64,7 +64,10 @@ async def queue_scheduled(tick: Tick, at: Workplace) -> str:
         session.source = schedule.source
         session.flags = {**at.flags, **schedule.settings}
         request = Request(
-            kind=ScopeKind.ALL, workflow=schedule.workflow, allow_checks=schedule.allow_checks
+            kind=ScopeKind.ALL,
+            committed=True,
+            workflow=schedule.workflow,
+            allow_checks=schedule.allow_checks,
         )
         ready = await prepare_run(session, request)
         change = replace(ready.change, branch=schedule.branch)

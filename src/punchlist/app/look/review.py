@@ -64,7 +64,7 @@ async def review_saved_files(session: Session, paths: Sequence[str]) -> EditorLo
     asked. None if git ignores all of them, or has none of them.
     """
     workshop, base = await session.workshop(), session.required_checkout.head
-    head = await snapshot_working_tree(workshop, paths)
+    head = (await snapshot_working_tree(workshop, paths)).commit
     listing = await workshop.list_tree(head)
     known = tuple(path for path in paths if path in listing)
     if not known:

@@ -135,6 +135,7 @@ class PullAnswer:
             request=replace(
                 request,
                 kind=ScopeKind.BRANCH,
+                committed=True,
                 base=pull.base,
                 findings=(*request.findings, *files),
                 notes="\n".join(filter(None, (request.notes, *words))),

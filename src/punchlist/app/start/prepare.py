@@ -59,7 +59,12 @@ _SETTINGS_CHECKS = (
 async def prepare_run(session: Session, request: Request) -> Prepared:
     workshop, allowance = await session.workshop(), session.allowance
     scope = await resolve_change(
-        workshop, kind=request.kind, base=request.base, commit=request.commit, paths=request.paths
+        workshop,
+        kind=request.kind,
+        base=request.base,
+        commit=request.commit,
+        paths=request.paths,
+        committed=request.committed,
     )
     text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
     gate = await load_gate(workshop, scope, session.flags)

@@ -24,6 +24,8 @@ class Request(Struct, frozen=True, kw_only=True):
     kind: ScopeKind | None = None
     base: str = ""
     commit: str = ""
+    committed: bool = False
+    """Whether work that is not committed is left out."""
     paths: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     workflow: str = ""

@@ -42,7 +42,14 @@ def command(stale: bool, prune: bool, allow: bool | None, **chosen: object) -> E
 
     async def work(session: Session) -> Exit:
         ready = await prepare_run(
-            session, Request(kind=ScopeKind.ALL, workflow="review", allow_checks=allow, force=True)
+            session,
+            Request(
+                kind=ScopeKind.ALL,
+                committed=True,
+                workflow="review",
+                allow_checks=allow,
+                force=True,
+            ),
         )
         with open_view(output) as view, handle_signals(view.say):
             run = await start_run(session, ready, view)

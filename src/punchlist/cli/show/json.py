@@ -12,6 +12,7 @@ from punchlist.views.run_state import State, find_state
 
 _EXITS = {
     RunOutcome.CLEAN: Exit.FINE,
+    RunOutcome.NOTHING_FOUND: Exit.FINE,
     RunOutcome.FIXED: Exit.FINE,
     RunOutcome.DISMISSED: Exit.FINE,
     RunOutcome.LEFTOVERS: Exit.LEFT,

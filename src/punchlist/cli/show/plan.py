@@ -1,6 +1,5 @@
 """What a run would do, for --dry-run."""
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from punchlist.cli.show.words import format_check, format_code, one_line, shorte
 from punchlist.model.checks.check import Check
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.change import WHOLE, Change, ScopeKind
+from punchlist.views import words
 from punchlist.workflow.language import Do, Repeat, StopWhen
 
 if TYPE_CHECKING:
@@ -111,17 +111,17 @@ def _make_rows(ready: Prepared, files: int, *, verbose: bool) -> Iterator[tuple[
 async def count_files(session: Session, change: Change) -> int:
     if change.kind is not ScopeKind.ALL or session.checkout is None:
         return len(change.files)
-    listed = await session.checkout.git.check_output(
-        "ls-tree", "-r", "-z", "--full-tree", "--name-only", change.head
-    )
-    return sum(change.covers(os.fsdecode(name), None, None) for name in listed.split(b"\0") if name)
+    listing = await (await session.workshop()).list_tree(change.head)
+    return sum(change.covers(path, None, None) for path in listing)
 
 
 def describe_scope(change: Change) -> str:
     head = change.head[:10]
     if change.kind is ScopeKind.ALL:
         below = f" below {', '.join(change.paths)}" if change.paths else ""
-        return f"everything{below} at {head}"
+        return f"everything{below} {'on disk' if change.on_disk else f'at {head}'}"
+    if change.on_disk:
+        return f"{words.describe_scope(change)}: {_describe_extent(change)}"
     against = f" against {change.base_name}" if change.base_name else ""
     return f"{change.kind}{against} at {head}: {_describe_extent(change)}"
 

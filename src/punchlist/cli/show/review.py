@@ -167,4 +167,7 @@ def _render_closing(run: Run, found: Sequence[ReviewDiagnostic]) -> "RenderableT
 
 def _describe_none(run: Run, *, complete: bool) -> str:
     where = "" if run.started.change.kind is ScopeKind.ALL else " in this change"
+    if unseen := run.started.change.unseen:
+        said = pluralize(unseen, "edited file was", "edited files were")
+        return f"No problems found{where}; {said} not looked at"
     return f"{'Clean: no' if complete else 'No'} problems found{where}"

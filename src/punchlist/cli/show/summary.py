@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _STYLES = {
     RunOutcome.CLEAN: "bold green",
     RunOutcome.FIXED: "bold green",
+    RunOutcome.NOTHING_FOUND: "bold",
     RunOutcome.DISMISSED: "bold",
     RunOutcome.LEFTOVERS: "bold yellow",
     RunOutcome.INCOMPLETE: "bold red",
@@ -224,12 +225,23 @@ def next_commands(
     if run.ended and not run.last_batch and run.left:
         yield f"punchlist fix --from {run.id}", "fix what can be fixed"
     if run.landing.landed and not standing:
-        yield f"git diff HEAD...{run.landing.branch}", "what the fixes change"
+        yield show_diff(run), "what the fixes change"
         if run.ended:
-            yield (
-                f"punchlist apply {run.id}",
-                "merge them into your branch, which lacks them until then",
-            )
+            where = "merge them into your branch, which lacks them until then"
+            where = "write them into your files" if run.started.change.uncommitted else where
+            yield f"punchlist apply {run.id}", where
+
+
+def show_diff(run: Run) -> str:
+    """Return git's command for what the fixes change: beside what was looked at, if that is not in
+    a commit of the user's.
+    """
+    change, branch = run.started.change, run.landing.branch
+    return (
+        f"git diff {change.head[:12]} {branch}"
+        if change.uncommitted
+        else f"git diff HEAD...{branch}"
+    )
 
 
 def render_stop(run: Run) -> Iterator[str]:

@@ -8,9 +8,12 @@ from punchlist.model.ledger.run import Run
 
 
 class RunOutcome(StrEnum):
-    """FIXED: each item was fixed or dismissed. DISMISSED: each was dismissed."""
+    """FIXED: each item was fixed or dismissed. DISMISSED: each was dismissed. NOTHING_FOUND: in
+    what was under review, while edits beside it were not looked at.
+    """
 
     CLEAN = "clean"
+    NOTHING_FOUND = "nothing-found"
     FIXED = "fixed"
     DISMISSED = "dismissed"
     LEFTOVERS = "leftovers"
@@ -32,7 +35,7 @@ def run_outcome(run: Run) -> RunOutcome:
     if run.old_must_fix:
         return RunOutcome.LEFTOVERS
     if not ours:
-        return RunOutcome.CLEAN
+        return RunOutcome.NOTHING_FOUND if run.started.change.unseen else RunOutcome.CLEAN
     return RunOutcome.FIXED if Status.FIXED in ends else RunOutcome.DISMISSED
 
 

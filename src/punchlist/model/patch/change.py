@@ -40,9 +40,18 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Files of the base that the change removes."""
     renamed: dict[str, str] = {}
     """By new path: the path on the base."""
+    on_disk: bool = False
+    """Whether `head` is a snapshot of the working tree: fixes go into its files, not commits."""
+    unseen: int = 0
+    """How many files of the checkout have edits that are not under review."""
     notes: tuple[str, ...] = ()
     """What a person should know about the scope: uncommitted work left out, submodules not entered.
     """
+
+    @property
+    def uncommitted(self) -> bool:
+        """Whether what is looked at is in no commit of the user's."""
+        return self.on_disk or self.kind is ScopeKind.STAGED
 
     def covers(self, path: str, first: int | None, last: int | None) -> bool:
         """Whether a finding there is about this change; one without a line is, if its file is."""
