@@ -12,6 +12,9 @@ from typed_command import Punchlist
 WORKFLOWS = {name: (TEMPLATES / name).read_text() for name in ("github.yml", "github-relay.yml", "gitea.yml")}  # fmt: skip
 
 
+SOURCE = ("--source", f"git+https://example.org/punchlist.git@{'a' * 40}")
+
+
 def steps():
     yield from (("action.yml", step) for step in ACTION["runs"]["steps"])
     for name, text in WORKFLOWS.items():
@@ -50,10 +53,13 @@ def here(repo, tmp_path):
 
 
 def test_init_writes_files_once_and_never_over_changed_ones(here, repo):
-    every = ("--github", "--gitlab", "--gitea", "--pre-commit")
+    every = ("--github", "--gitlab", "--gitea", "--pre-commit", *SOURCE)
     first = json.loads(here("init", *every, "--json").stdout)
     assert len(first["written"]) == 6
     assert all("VERSION" not in (repo.root / path).read_text() for path in first["written"])
+    for path in first["written"]:
+        if path != ".gitlab-ci.yml":
+            assert f"punchlist @ {SOURCE[1]}" in (repo.root / path).read_text()
     assert "checks: write" in first["needs"]["github"]
     again = json.loads(here("init", *every, "--json").stdout)
     assert (again["written"], again["unchanged"]) == ([], first["written"])
@@ -63,19 +69,28 @@ def test_init_writes_files_once_and_never_over_changed_ones(here, repo):
     whole, own = workflow.read_text(), workflow.read_text() + "# mine\n"
     workflow.write_text(own)
     relay.unlink()
-    refused = here("init", "--github")
+    refused = here("init", "--github", *SOURCE)
     assert refused.returncode == 2
     assert "differs" in refused.stderr
     assert workflow.read_text() == own
     assert not relay.exists(), "none is written if one cannot be"
-    assert here("init", "--github", "--force").returncode == 0
+    assert here("init", "--github", "--force", *SOURCE).returncode == 0
     assert workflow.read_text() == whole
+
+
+@pytest.mark.parametrize("source", [(), ("--source", "punchlist"), ("--source", "/a/checkout")])
+def test_no_file_is_written_that_would_install_another_program(here, repo, source):
+    refused = here("init", "--github", "--pre-commit", *source)
+    assert refused.returncode == 2
+    assert "--source 'git+https://" in refused.stderr
+    assert not (repo.root / ".github").exists()
+    assert not (repo.root / ".pre-commit-config.yaml").exists()
 
 
 def test_files_that_others_write_into_are_kept_also_by_force(here, repo):
     for path in (".gitlab-ci.yml", ".pre-commit-config.yaml"):
         (repo.root / path).write_text("mine: 1\n")
-    said = here("init", "--gitlab", "--pre-commit", "--force")
+    said = here("init", "--gitlab", "--pre-commit", "--force", *SOURCE)
     assert said.returncode == 0
     assert "add this to it:" in said.stdout
     assert "local: .gitlab/punchlist.yml" in said.stdout
@@ -83,7 +98,7 @@ def test_files_that_others_write_into_are_kept_also_by_force(here, repo):
         assert (repo.root / path).read_text() == "mine: 1\n"
     assert here("init", "--force").returncode == 2
     (repo.root / ".gitea").symlink_to(repo.root.parent)
-    assert "leads out" in here("init", "--gitea").stderr
+    assert "leads out" in here("init", "--gitea", *SOURCE).stderr
 
 
 def test_inputs_of_the_action_are_words_and_not_script(repo, tmp_path, isolated):

@@ -370,9 +370,9 @@ def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_pa
         (("status", "zzz"), "no run"),
         (("show", "last"), "no run is recorded"),
         (("answer", "last"), "nothing was answered"),
-        (("show", "1"), "punchlist show last 1"),
-        (("dismiss", "11", "--why", "x"), "punchlist dismiss last 11"),
-        (("status", "7"), '"7" is no run'),
+        (("show", "1"), "no run is recorded"),
+        (("show", "1", "2"), "punchlist show last 2"),
+        (("status", "7"), '"7" is not a run'),
         (("workflows", "nope"), "punchlist workflows show nope"),
     ],
 )

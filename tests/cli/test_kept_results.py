@@ -9,6 +9,7 @@ import pytest
 from punchlist.adapters.results.folder import FolderResults
 from punchlist.app.start.results import make_results
 from punchlist.errors import SettingsError
+from punchlist.installed import extra_hint
 from punchlist.settings import KeepSettings
 from s3_server import KEYS, run_s3
 
@@ -106,7 +107,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "punchlist.adapters.results.bucket", raising=False)
     with pytest.raises(SettingsError, match="not installed") as raised:
         make_results(KeepSettings(to="s3://bucket/prefix"))
-    assert raised.value.hint == 'pip install "punchlist[s3]"'
+    assert raised.value.hint == extra_hint("s3")
     assert isinstance(make_results(KeepSettings(to="/srv/results")), FolderResults)
 
 

@@ -9,6 +9,8 @@ import sys
 import pytest
 from editor_client import PATIENCE, SOURCE
 
+from punchlist.installed import extra_hint
+
 INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {}}
 
 
@@ -128,4 +130,4 @@ def test_without_its_packages_the_command_names_the_line_that_installs_them(tmp_
     )
     assert done.returncode == 6
     assert "pygls is not installed" in done.stderr
-    assert 'pip install "punchlist[lsp]"' in done.stderr
+    assert extra_hint("lsp") in done.stderr

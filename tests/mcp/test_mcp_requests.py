@@ -12,6 +12,7 @@ import workbench
 from workbench import finding
 
 from needs import rarely
+from punchlist.installed import extra_hint
 from punchlist.mcp.client_config import CLIENTS
 from punchlist.mcp.tools import TOOLS
 
@@ -344,7 +345,7 @@ def test_without_the_extra_it_says_what_to_install(listed, tmp_path):
         listed.command(), cwd=listed.repo.root, env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 6
-    assert 'pip install "punchlist[mcp]"' in done.stderr
+    assert extra_hint("mcp") in done.stderr
 
 
 def test_lines_that_are_no_messages_do_not_end_the_server(listed):

@@ -20,6 +20,7 @@ from workbench import fix, fixer, review
 
 from punchlist.cli import tui_launch as seat
 from punchlist.errors import SettingsError
+from punchlist.installed import extra_hint
 
 SOURCE = Path(__file__).parents[2] / "src"
 SETTINGS = [part for name, value in FLAGS.items() for part in ("--set", f"{name}={value}")]
@@ -215,7 +216,7 @@ def test_where_its_package_is_missing_the_view_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "textual", None)
     with pytest.raises(SettingsError) as raised:
         seat.check_terminal()
-    assert raised.value.hint == 'pip install "punchlist[tui]"'
+    assert raised.value.hint == extra_hint("tui")
 
 
 def test_machines_do_not_watch(bench):

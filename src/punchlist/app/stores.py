@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 from punchlist.adapters.store.artifacts import FolderStore
 from punchlist.adapters.store.embedded import EmbeddedState
 from punchlist.errors import LedgerBroken, SettingsError, StoreError
+from punchlist.installed import extra_hint
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.finding.reading_limits import ReadingLimits
 from punchlist.model.ledger.hash_chain import verify_lines
@@ -47,8 +48,7 @@ def open_state(
         from punchlist.adapters.postgres.state import LEASE, PostgresState
     except ImportError as error:
         raise SettingsError(
-            f"store: PostgreSQL needs the extra `cluster` ({error})",
-            hint="pip install 'punchlist[cluster]'",
+            f"store: PostgreSQL needs the extra `cluster` ({error})", hint=extra_hint("cluster")
         ) from error
     return PostgresState(url, home, lease=lease or LEASE, patience=PATIENCE)
 
@@ -77,7 +77,7 @@ def open_artifacts(settings: Settings, home: Path) -> ArtifactStore:
     except ImportError as error:
         raise SettingsError(
             f"objects: an object store needs the extra `cluster` ({error})",
-            hint="pip install 'punchlist[cluster]'",
+            hint=extra_hint("cluster"),
         ) from error
     plain = any(os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS)
     bucket = Bucket(url, allow_http=plain)

@@ -56,29 +56,45 @@ FORMS = ("text", "json", "sarif", "github", "gitlab", "gitlab-sast", "rdjson", "
 
 
 json_option = flag("--json", "json_", help="One JSON document on stdout, also for an error.")
-_ITEM_DIGITS = 3
-"""An id begins with a date, so a shorter number names an item."""
+_NUMBER = late_pattern(r"\d{1,3}(?:-\d+)?")
+"""An id of a run begins with a date, so a shorter number, or a range, names items."""
+_ITEMS = "punchlist.items"
 
 
-def check_run_id(context: click.Context, _: click.Parameter, named: str) -> str:
-    """Return the run id. Raise UsageError if it looks like an item's number."""
-    if not (named.isdecimal() and len(named) <= _ITEM_DIGITS):
+def find_run_id(context: click.Context, _: click.Parameter, named: str) -> str:
+    """Return the run id; "last" if an item's number stands in its place. Raise UsageError if the
+    command takes no items.
+    """
+    if not _NUMBER.fullmatch(named):
         return named
     if any(parameter.name in ("item", "items") for parameter in context.command.params):
-        raise UsageError(
-            f'"{named}" is no run; an item comes after its run',
-            hint=f"{context.command_path} last {named}",
-        )
-    raise UsageError(f'"{named}" is no run', hint='"last", or a part of an id: punchlist list')
+        context.meta[_ITEMS] = named
+        return "last"
+    raise UsageError(f'"{named}" is not a run', hint='"last", or a part of an id: punchlist list')
 
 
+def add_number(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
+    """Return the items, with the number that stood in the place of the run."""
+    number = context.meta.pop(_ITEMS, None)
+    if number is None:
+        return given
+    if parameter.nargs == -1:
+        return (number, *given)
+    if given is not None:
+        hint = f"{context.command_path} last {given}; runs are listed by punchlist list"
+        raise UsageError(f'"{number}" is not a run', hint=hint)
+    return number
+
+
+item_argument = click.argument("item", required=False, callback=add_number)
+items_argument = click.argument("items", metavar="[ITEM...]", nargs=-1, callback=add_number)
 run_argument = click.argument(
-    "run_id", metavar="[RUN]", required=False, default="last", callback=check_run_id
+    "run_id", metavar="[RUN]", required=False, default="last", callback=find_run_id
 )
 run_or_none_argument = click.argument(
-    "run_id", metavar="[RUN]", required=False, default="", callback=check_run_id
+    "run_id", metavar="[RUN]", required=False, default="", callback=find_run_id
 )
-required_run_argument = click.argument("run_id", metavar="RUN", callback=check_run_id)
+required_run_argument = click.argument("run_id", metavar="RUN", callback=find_run_id)
 set_option = repeatable(
     "--set",
     "settings",

@@ -6,6 +6,7 @@ from punchlist.app.session import Session
 from punchlist.cli.session import current_folder, login_name
 from punchlist.cli.terminal import is_interactive, stderr_console
 from punchlist.errors import SettingsError, UsageError
+from punchlist.installed import extra_hint
 
 if TYPE_CHECKING:
     from punchlist.tui.backend import Backend
@@ -21,7 +22,7 @@ def check_terminal() -> None:
     try:
         import textual  # noqa: F401 - whether it is there
     except ModuleNotFoundError as error:
-        hint = 'pip install "punchlist[tui]"'
+        hint = extra_hint("tui")
         raise SettingsError(f"{error.name} is not installed", hint=hint) from error
 
 

@@ -14,6 +14,7 @@ from needs import rarely
 from punchlist.adapters.formats.private_key import KeyUnusable, load_rsa_key
 from punchlist.adapters.rest.github_app.app_key import AppKey
 from punchlist.adapters.rest.retry import Unavailable
+from punchlist.installed import extra_hint
 
 NOW = 1_800_000_000.5
 
@@ -169,7 +170,7 @@ def test_without_the_library_the_extra_is_named(key_file, monkeypatch):
     monkeypatch.delitem(sys.modules, "punchlist.adapters.formats.private_key", raising=False)
     with pytest.raises(Unavailable, match="needs the extra `forges`") as raised:
         sign(key_file)
-    assert raised.value.hint == "pip install 'punchlist[forges]'"
+    assert raised.value.hint == extra_hint("forges")
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660])

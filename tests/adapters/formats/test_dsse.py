@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from punchlist.adapters.formats.dsse import load_signer, sign_payload
 from punchlist.errors import UsageError
+from punchlist.installed import extra_hint
 
 KIND = "application/vnd.in-toto+json"
 
@@ -90,4 +91,4 @@ def test_without_the_library_the_extra_is_named(key, monkeypatch):
     monkeypatch.delitem(sys.modules, "punchlist.adapters.formats.private_key", raising=False)
     with pytest.raises(UsageError, match="needs the extra `forges`") as raised:
         load_signer(key)
-    assert raised.value.hint == "pip install 'punchlist[forges]'"
+    assert raised.value.hint == extra_hint("forges")

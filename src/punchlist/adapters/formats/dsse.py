@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from punchlist.errors import UsageError
+from punchlist.installed import extra_hint
 
 if TYPE_CHECKING:
     from punchlist.adapters.formats.private_key import Ed25519Signer
@@ -21,8 +22,7 @@ def load_signer(file: Path) -> "Ed25519Signer":
         from punchlist.adapters.formats.private_key import Ed25519Signer, KeyUnusable
     except ImportError as error:
         raise UsageError(
-            f"--key {file}: signing needs the extra `forges` ({error})",
-            hint="pip install 'punchlist[forges]'",
+            f"--key {file}: signing needs the extra `forges` ({error})", hint=extra_hint("forges")
         ) from error
     try:
         return Ed25519Signer(file.read_bytes())

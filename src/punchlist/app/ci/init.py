@@ -1,17 +1,19 @@
 """Write the files that make CI services, and pre-commit, run punchlist."""
 
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
 from msgspec import Struct
 
-from punchlist._version import __version__
 from punchlist.adapters.folders.look import resolve_path
 from punchlist.app.session import Session
 from punchlist.errors import UsageError
+from punchlist.installed import find_source, pin_source
 
+_GIT_EXAMPLE = "git+https://HOST/punchlist.git@COMMIT"
 _GITHUB_NEEDS = (
-    "nothing else: the job's own token is enough. `contents: read` fetches commits, `pull-requests`"
+    "no secret: the job's own token is enough. `contents: read` fetches commits, `pull-requests`"
     " and `issues: write` comment, `checks: write` makes the check, `security-events: write` fills"
     " the code scanning page, `actions: read` hands the result of forks to the second job"
 )
@@ -69,14 +71,18 @@ class WrittenFiles(Struct, frozen=True, kw_only=True):
     """By service: the permissions and secrets that it needs, and why."""
 
 
-async def write_ci_files(session: Session, names: list[str], *, force: bool) -> WrittenFiles:
-    """Write the files of these services into the checkout. Raise UsageError, and write none, if one
-    is there and differs, unless `force`; shared files are never overwritten.
+async def write_ci_files(
+    session: Session, names: list[str], *, source: str, force: bool
+) -> WrittenFiles:
+    """Write the files of these services into the checkout; they install punchlist from `source`, by
+    default from where this one came. Raise UsageError, and write none, if one is there and differs,
+    unless `force`; shared files are never overwritten.
     """
+    requirement = _choose_source(source)
     root = session.required_checkout.root
     branch = await _find_branch(session)
     chosen = [each for name in names for each in SETUPS[name].files]
-    texts = {each: _render(each.template, branch) for each in chosen}
+    texts = {each: _render(each.template, branch, requirement) for each in chosen}
     held = {each: _read_file(root, each.path) for each in chosen}
     differ = [each for each in chosen if held[each] not in (None, texts[each]) and not each.shared]
     if differ and not force:
@@ -107,9 +113,27 @@ async def _find_branch(session: Session) -> str:
     return f'"{name}"' if name.isprintable() and not set(name) & set('"\\*?[]!') else "main"
 
 
-def _render(template: str, branch: str) -> str:
+def _choose_source(given: str) -> str:
+    """Return the requirement that the files install; raise UsageError if none is pinned."""
+    example = f"--source '{_GIT_EXAMPLE}', or a wheel's https address with #sha256=..."
+    if given:
+        if found := pin_source(given):
+            return found
+        what = f"{given}: a CI job could get another program from there on another day"
+        raise UsageError(what, hint=f"pin it: {example}, or punchlist==VERSION of your index")
+    if found := find_source():
+        return found
+    raise UsageError(
+        "this punchlist was installed from a folder of this machine, which CI does not have",
+        hint=f"say where CI gets it: {example}",
+    )
+
+
+def _render(template: str, branch: str, requirement: str) -> str:
     text = (files("punchlist.app.ci") / "templates" / template).read_text("utf-8")
-    return text.replace("VERSION", __version__).replace("[BRANCH]", f"[{branch}]")
+    key = sha256(requirement.encode()).hexdigest()[:12]
+    text = text.replace("SOURCE", requirement).replace("-KEY", f"-{key}")
+    return text.replace("[BRANCH]", f"[{branch}]")
 
 
 def _read_file(root: Path, path: str) -> str | None:

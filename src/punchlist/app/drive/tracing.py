@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from punchlist.adapters.telemetry.traces import Traces, load_library
 from punchlist.engine import Watcher
 from punchlist.errors import SettingsError
+from punchlist.installed import extra_hint
 from punchlist.model.ledger.events import Entry
 from punchlist.model.ledger.run import Run
 from punchlist.steps import Action
@@ -20,7 +21,7 @@ def require_telemetry(url: str) -> None:
     except ImportError as error:
         raise SettingsError(
             f"traces: this needs the extra `telemetry` ({error})",
-            hint="pip install 'punchlist[telemetry]', or leave the setting `traces` out",
+            hint=f"{extra_hint('telemetry')}, or leave the setting `traces` out",
         ) from error
 
 

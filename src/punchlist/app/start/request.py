@@ -1,9 +1,11 @@
 """A request for a run, and the prepared run."""
 
 from hashlib import sha256
+from typing import assert_never
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist._version import __version__
 from punchlist.app.agents.logins import FoundLogin
@@ -12,6 +14,7 @@ from punchlist.app.start.results import name_results
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.tool_configuration import ToolConfiguration
 from punchlist.model.ledger.events import Started
+from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.story import Story
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.settings import LoadedSettings, encode_settings
@@ -57,6 +60,24 @@ class Request(Struct, frozen=True, kw_only=True):
     """The address of the pull request that it is about."""
     orders: tuple[str, ...] = ()
     """Comments there whose orders it obeys."""
+
+
+def copy_scope(request: Request, earlier: Run) -> Request:
+    """Return the request with the earlier run's scope: what was staged or on disk then is looked at
+    as it is now.
+    """
+    change = earlier.started.change
+    scope = replace(request, kind=change.kind, paths=change.paths, committed=not change.on_disk)
+    match change.kind:
+        case ScopeKind.BRANCH:
+            base = "" if change.on_disk and change.base_name == "HEAD" else change.base_name
+            return replace(scope, base=base)
+        case ScopeKind.COMMIT:
+            return replace(scope, commit=change.head)
+        case ScopeKind.ALL | ScopeKind.STAGED:
+            return scope
+        case _:
+            assert_never(change.kind)
 
 
 class Prepared(Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from punchlist.adapters.results.folder import FolderResults
 from punchlist.errors import SettingsError
+from punchlist.installed import extra_hint
 from punchlist.ports.results import ResultStore
 from punchlist.settings import REPOSITORY_FILE, KeepSettings, LoadedSettings
 
@@ -51,6 +52,6 @@ def _open_bucket(keep: KeepSettings) -> ResultStore:
     except ImportError as error:
         raise SettingsError(
             f"keep.to: {keep.to}: the library for S3 is not installed ({error})",
-            hint='pip install "punchlist[s3]"',
+            hint=extra_hint("s3"),
         ) from error
     return BucketResults(keep.to, keep.endpoint)

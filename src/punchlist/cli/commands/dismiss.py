@@ -22,15 +22,15 @@ _FEW = 10
 
 
 @click.command()
-@options.required_run_argument
-@click.argument("items", metavar="[ITEM...]", nargs=-1)
+@options.run_argument
+@options.items_argument
 @options.repeatable(
     "--rule", "rules", metavar="RULE", help="All items of a rule, say S101; among ITEM... if given."
 )
 @options.repeatable(
     "--path", "paths", metavar="PATH", help="All items of a file or folder; among ITEM... if given."
 )
-@click.option("--why", default="", help="The reason, which every report shows.")
+@click.option("--why", "--reason", "-m", "why", default="", help="The reason; reports show it.")
 @click.option(
     "--by", default="", help="Who says so. Default: your name as git knows it, or your login name."
 )
@@ -56,8 +56,8 @@ def command(
 ) -> None:
     """Say that items need no work; later runs remember it, and list them as dismissed.
 
-    RUN may be "last". ITEM is a number, a part of an id, or a range of numbers: 3-20 means those of
-    them that are not fixed.
+    Without RUN it is the last one. ITEM is a number, a part of an id, or a range of numbers: 3-20
+    means those of them that are not fixed.
     """
     _require_items(items, rules, paths)
 

@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from punchlist.app.session import Session
 from punchlist.app.start.findings_files import SETTLED, choose_items, write_items
-from punchlist.app.start.request import Request
+from punchlist.app.start.request import Request, copy_scope
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import start_and_show
 from punchlist.cli.session import run_session
 from punchlist.errors import UsageError
+from punchlist.model.ledger.run import Run
 from punchlist.views.item_list import find_item
 
 
@@ -61,23 +62,23 @@ def command(**chosen: Any) -> Exit:
             hint="punchlist fix --from RUN --item ITEM, without --findings",
         )
 
+    scoped = any(chosen[name] for name in ("everything", "staged", "commit", "base", "paths"))
+
     async def work(session: Session) -> Exit:
-        if chosen["items"]:
-            run = session.load(chosen["earlier"])
+        run = session.load(chosen["earlier"]) if chosen["earlier"] else None
+        wanted = request if run is None or scoped else copy_scope(request, run)
+        if run is not None and chosen["items"]:
             numbers = [find_item(run, each) for each in chosen["items"]]
-            wanted = choose_items(session, request, run.id, numbers)
-        else:
-            wanted = _add_items(session, request, chosen["earlier"])
+            wanted = choose_items(session, wanted, run.id, numbers)
+        elif run is not None:
+            wanted = _add_items(session, wanted, run)
         return await start_and_show(session, wanted, output, dry=chosen["dry_run"])
 
     return run_session(work, options.parse_flags(chosen))
 
 
-def _add_items(session: Session, request: Request, earlier: str) -> Request:
+def _add_items(session: Session, request: Request, run: Run) -> Request:
     """Add the unresolved items of the earlier run as a SARIF file of findings."""
-    if not earlier:
-        return request
-    run = session.load(earlier)
     wanted = (item for item in run.items.values() if not item.left_out)
     left = [item.number for item in wanted if item.status not in SETTLED]
     if not left:

@@ -31,9 +31,16 @@ _FOLDER = "punchlist-agents"
 @options.flag("--gitlab", help="Write a job for GitLab instead.")
 @options.flag("--gitea", help="Write a workflow for Gitea or Forgejo Actions instead.")
 @options.flag("--pre-commit", help="Write a hook for pre-commit instead.")
+@click.option(
+    "--source",
+    metavar="SOURCE",
+    default="",
+    help="With these: where CI installs punchlist from, pinned: git+URL@COMMIT, a wheel's address"
+    " with its hash, or punchlist==VERSION. Default: where this one came from.",
+)
 @options.flag("--force", help="With these: overwrite files that differ.")
 @options.json_option
-def command(folder: str | None, json_: bool, *, force: bool, **services: bool) -> None:
+def command(folder: str | None, json_: bool, *, source: str, force: bool, **services: bool) -> None:
     """Write a commented .punchlist.toml into this repository; an existing one is
     never overwritten.
 
@@ -41,10 +48,11 @@ def command(folder: str | None, json_: bool, *, force: bool, **services: bool) -
     writes the files that let it run `punchlist ci`, and says what that needs.
     """
     if names := [name.replace("_", "-") for name, wanted in services.items() if wanted]:
-        _write_services(names, force=force, json=json_)
+        _write_services(names, source=source, force=force, json=json_)
         return
-    if force:
-        raise UsageError("--force is for the files of services", hint="add --github, say")
+    if force or source:
+        name = "--force" if force else "--source"
+        raise UsageError(f"{name} is for the files of services", hint="add --github, say")
     if folder is not None:
         _write_agents(Path(folder), json=json_)
         return
@@ -60,9 +68,9 @@ def command(folder: str | None, json_: bool, *, force: bool, **services: bool) -
     )
 
 
-def _write_services(names: list[str], *, force: bool, json: bool) -> None:
+def _write_services(names: list[str], *, source: str, force: bool, json: bool) -> None:
     async def write(session: Session) -> WrittenFiles:
-        return await write_ci_files(session, names, force=force)
+        return await write_ci_files(session, names, source=source, force=force)
 
     done = run_session(write, readonly=True)
     lines = [f"wrote {path}" for path in done.written]

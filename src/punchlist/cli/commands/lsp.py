@@ -8,6 +8,7 @@ import click
 from punchlist.cli import options
 from punchlist.cli.session import login_name
 from punchlist.errors import SettingsError
+from punchlist.installed import extra_hint
 from punchlist.settings import home_folder, load_settings
 
 
@@ -28,6 +29,6 @@ def command(**chosen: Any) -> None:
         from punchlist.lsp.server import serve
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
-        hint = 'pip install "punchlist[lsp]"'
+        hint = extra_hint("lsp")
         raise SettingsError(f"{missing} is not installed", hint=hint) from error
     asyncio.run(serve(home_folder(), flags, login_name()))

@@ -13,6 +13,7 @@ from punchlist.cli import options
 from punchlist.cli.session import current_folder
 from punchlist.cli.terminal import note, print_bytes
 from punchlist.errors import SettingsError
+from punchlist.installed import extra_hint
 from punchlist.settings import home_folder, load_settings, user_file
 
 _CLIENTS = ("claude", "codex", "gemini", "opencode", "vscode", "other")
@@ -75,7 +76,7 @@ def _serve_client(chosen: dict[str, Any], folders: list[Path], flags: dict[str, 
         from punchlist.mcp.session import Options
     except ModuleNotFoundError as error:
         missing = str(error.name).partition("_")[0]  # the package comes in parts
-        hint = 'pip install "punchlist[mcp]"'
+        hint = extra_hint("mcp")
         raise SettingsError(f"{missing} is not installed", hint=hint) from error
     check_client_name(chosen["name"], flags)
 

@@ -14,6 +14,7 @@ from punchlist.cli.exit_codes import Exit
 from punchlist.cli.show.words import one_line
 from punchlist.cli.terminal import note, say, stderr_console
 from punchlist.errors import RepositoryError, SettingsError, UsageError
+from punchlist.installed import extra_hint
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.settings import home_folder, load_settings
 
@@ -117,7 +118,7 @@ def _start_server(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
         from punchlist.web.server import ListenOptions, ServerInfo, serve
         from punchlist.web.state import Options
     except ModuleNotFoundError as error:
-        hint = 'pip install "punchlist[web]"'
+        hint = extra_hint("web")
         raise SettingsError(f"{error.name} is not installed", hint=hint) from error
     place = ListenOptions(host=chosen["host"], port=chosen["port"], names=chosen["names"])
     here = _register_here(flags) if chosen["here"] else ""

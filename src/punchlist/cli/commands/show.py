@@ -18,7 +18,7 @@ from punchlist.views.report_document import make_report
 
 @click.command()
 @options.run_argument
-@click.argument("item", required=False)
+@options.item_argument
 @options.repeatable(
     "--status",
     "statuses",
@@ -41,7 +41,7 @@ async def command(
 ) -> None:
     """The items of a run, or one with its history, proof and diff.
 
-    `punchlist show last 7` is item 7 of the last run. RUN and ITEM may be any part of an id that no
+    `punchlist show 7` is item 7 of the last run. RUN and ITEM may be any part of an id that no
     other has.
     """
     run = session.load(run_id)

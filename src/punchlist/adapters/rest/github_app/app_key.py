@@ -12,6 +12,7 @@ from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.git.command import escape_path
 from punchlist.adapters.process.run import named_environment
 from punchlist.adapters.rest.retry import Unavailable
+from punchlist.installed import extra_hint
 
 VARIABLE = "GITHUB_APP_KEY"
 """The environment variable that holds the key, unless the settings name another."""
@@ -56,7 +57,7 @@ class AppKey(Struct, frozen=True, kw_only=True):
             from punchlist.adapters.formats.private_key import ENCRYPTED, KeyUnusable, sign_jwt
         except ImportError as error:
             why = f"track.app: a GitHub App needs the extra `forges` ({error})"
-            raise Unavailable(why, hint="pip install 'punchlist[forges]'") from error
+            raise Unavailable(why, hint=extra_hint("forges")) from error
         try:
             return sign_jwt(self._read_text(), claims)
         except KeyUnusable as unusable:

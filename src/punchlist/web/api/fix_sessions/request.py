@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from punchlist.app.repositories import RepositoryEntry
 from punchlist.app.start.findings_files import SETTLED, describe_item, write_issues
-from punchlist.app.start.request import Request
+from punchlist.app.start.request import Request, copy_scope
 from punchlist.model.ledger.run import Run
-from punchlist.model.patch.change import ScopeKind
 from punchlist.web.api.fix_sessions.schemas import GivenIssue, Onward, Session, StartFix
 from punchlist.web.api.runs import adjust, require_item, require_run
 from punchlist.web.problem import Refused
@@ -54,7 +53,7 @@ def make_request(app: WebSession, repository: RepositoryEntry, data: Session) ->
     file = write_issues(app.home, entries)
     planner = len(chosen) > 1 or not isinstance(data, StartFix)
     request = replace(plain, findings=(file,), issue_ids=tuple(chosen), planner=planner)
-    return _copy_scope(request, next(iter(runs.values()))) if runs else request
+    return copy_scope(request, next(iter(runs.values()))) if runs else request
 
 
 def _read_rounds(data: Session) -> int | None:
@@ -152,15 +151,3 @@ def _check_codes(entries: Iterable[Mapping[str, Any]]) -> None:
 
 def _wrong_issue(name: str, what: str, then: str) -> Refused:
     return Refused(422, f"issue {name}: {what}", then)
-
-
-def _copy_scope(request: Request, earlier: Run) -> Request:
-    """Take the earlier run's scope, so that agents see the same change."""
-    change = earlier.started.change
-    match change.kind:
-        case ScopeKind.BRANCH:
-            return replace(request, kind=change.kind, base=change.base_name)
-        case ScopeKind.COMMIT:
-            return replace(request, kind=change.kind, commit=change.head)
-        case ScopeKind.ALL | ScopeKind.STAGED:
-            return replace(request, kind=change.kind)
