@@ -162,7 +162,7 @@ def test_a_run_that_was_killed_with_its_server_is_resumed_and_watched_to_its_end
     assert page.evaluate("window.stays") is True
     resume.click()
     expect(column(page, "Fixed").get_by_role("listitem")).to_have_count(1)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("The one item is fixed")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The only item is fixed")
 
 
 def test_ten_thousand_items_are_shown_a_page_at_a_time(bench, site, opened):

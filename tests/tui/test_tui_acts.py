@@ -98,7 +98,7 @@ def landed(bench):
 
 def test_fixes_are_applied_from_the_window_after_a_question(landed, watching, repo):
     async def journey(window):
-        await window.until("The one item is fixed")
+        await window.until("The only item is fixed")
         await window.press("A")
         await window.until("Merge 1 commit into the branch")
         await window.press("n")
@@ -116,7 +116,7 @@ def test_fixes_are_applied_from_the_window_after_a_question(landed, watching, re
 
 def test_a_branch_is_discarded_from_the_window_after_a_question(landed, watching, repo):
     async def journey(window):
-        await window.until("The one item is fixed")
+        await window.until("The only item is fixed")
         branch = window.run().landing.branch
         assert branch in repo.git("branch", "--list", branch)
         await window.press("X")

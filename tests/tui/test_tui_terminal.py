@@ -124,7 +124,7 @@ def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
     screen.until("the run ended")
     screen.type("q")
     assert screen.end() == 0
-    assert "The one item is fixed" in screen.out.read_text(), (
+    assert "The only item is fixed" in screen.out.read_text(), (
         "the result is on standard output, the window was not"
     )
     assert "\x1b" not in screen.out.read_text()

@@ -173,7 +173,7 @@ def test_a_run_is_not_called_clean_before_it_has_ended():
     for state in (State.UNDER_WAY, State.WAITING, State.STOPPED, State.KILLED):
         shown = views_run.build_head(half.run, SHOP, state)
         assert (shown.headline, shown.outcome) == (
-            "So far: the one item is fixed, each with a proof.",
+            "So far: the only item is fixed, with a proof.",
             "",
         )
         assert ("technical failed" in [gap.what for gap in shown.gaps]) == (

@@ -56,6 +56,14 @@ FORMS = ("text", "json", "sarif", "github", "gitlab", "gitlab-sast", "rdjson", "
 
 
 json_option = flag("--json", "json_", help="One JSON document on stdout, also for an error.")
+rows_option = click.option(
+    "-n",
+    "limit",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    help="How many rows; 0 for all.",
+)
 _NUMBER = late_pattern(r"\d{1,3}(?:-\d+)?")
 """An id of a run begins with a date, so a shorter number, or a range, names items."""
 _ITEMS = "punchlist.items"

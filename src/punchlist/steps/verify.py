@@ -24,6 +24,7 @@ from punchlist.model.item.item import Fact, Move
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Rechecked, Tried, Verified
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.patch import Patch, ReservedSpans
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import (
@@ -221,7 +222,7 @@ def _trial_action(trial: GroupTrial, tried: Sequence[Tried], so_far: Conclude, r
         largest = _land_largest(run, so_far, spent)
         return largest or Action("verdict", replace(so_far, found=nothing))
     only = f", {len(trial.only)} tests" if trial.only else ""
-    about = f"checks over {len(trial.batches)} fixes{only}"
+    about = f"checks over {pluralize(len(trial.batches), 'fix', 'fixes')}{only}"
     return Action(f"trial {len(tried) + 1}", Try(trial), about)
 
 

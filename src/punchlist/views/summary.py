@@ -18,7 +18,7 @@ from punchlist.views.run_state import is_review
 from punchlist.views.words import NO_ROUNDS
 
 _EMPTY = frozenset({RunOutcome.CLEAN, RunOutcome.NOTHING_FOUND})
-_NONE_SOUGHT = "the workflow runs none, so none was looked for"
+NONE_SOUGHT = "the workflow runs none, so none was looked for"
 _RAW = 200
 _NAMED = 10
 
@@ -128,8 +128,9 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     if is_review(run):
         return _describe_review(run, tally)
     if fixed == total:
-        all_ = "The one item is" if fixed == 1 else f"All {fixed:,} items are"
-        return f"{all_} fixed{seen or ', each with a proof'}.{_describe_made(numbers)}"
+        all_ = "The only item is" if fixed == 1 else f"All {fixed:,} items are"
+        proof = seen or (", with a proof" if fixed == 1 else ", each with a proof")
+        return f"{all_} fixed{proof}.{_describe_made(numbers)}"
     proof = seen or " with a proof" if fixed else ""
     done = f"{fixed:,} of {pluralize(total, 'item')} fixed{proof}"
     left = sum(count for status, count in tally.items() if status not in ENDED)
@@ -495,11 +496,11 @@ def _noisy_checks(run: Run) -> Iterator[Gap]:
 def _idle_checks(run: Run) -> Iterator[Gap]:
     fixed = run.find_items(Status.FIXED)
     tested = bool(fixed) and all(has_test(item.proofs) for item in fixed)
-    if run.checks.unverified and not tested:
+    if run.checks.unverified and fixed and not tested:
         what = "The fixes are unverified: no check of the project judged them"
         yield Gap("check", what, run.checks.unverified)
     if not run.started.seeks_checks and not run.started.checks:
-        yield Gap("check", "No tests or other checks of the project were run", _NONE_SOUGHT)
+        yield Gap("check", "No tests or other checks of the project were run", NONE_SOUGHT)
     for check in run.started.checks:
         known = run.checks.find_baseline(check.name)
         idle = is_review(run) or (check.is_gate and not run.landing.landed)

@@ -48,5 +48,5 @@ def test_the_example_runs_as_the_guide_says(script, repo, tmp_path):
     ran = subprocess.run(
         command, cwd=repo.root, env=env, capture_output=True, text=True, check=False
     )
-    assert "The one item is fixed" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
+    assert "The only item is fixed" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
     assert [call.role for call in read_calls(tmp_path / "calls.jsonl")] == ["unified", "fixer"]

@@ -19,14 +19,7 @@ _FIELDS = "state outcome standing started_at seconds entries repository".split()
 
 @click.command()
 @options.flag("--all", "everywhere", help="The runs of all repositories.")
-@click.option(
-    "-n",
-    "limit",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="How many; 0 for all.",
-)
+@options.rows_option
 @options.json_option
 def command(everywhere: bool, limit: int, json_: bool) -> None:
     """The runs of this repository, newest first; outside of one, those of all."""

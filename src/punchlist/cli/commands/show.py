@@ -26,6 +26,7 @@ from punchlist.views.report_document import make_report
     help="Only items of this status; may be given several times.",
 )
 @options.flag("--left-out", help="Only what options, settings or the baseline leave out.")
+@options.rows_option
 @options.flag("--no-diff", help="Leave the diff out.")
 @options.json_option
 @with_session(repository=None, readonly=True)
@@ -36,6 +37,7 @@ async def command(
     statuses: tuple[str, ...],
     *,
     left_out: bool,
+    limit: int,
     no_diff: bool,
     json_: bool,
 ) -> None:
@@ -46,7 +48,7 @@ async def command(
     """
     run = session.load(run_id)
     if item is None:
-        _list_items(run, statuses, left_out=left_out, json=json_)
+        _list_items(run, statuses, left_out=left_out, limit=limit, json=json_)
         return
     number = find_item(run, item)
     if json_:
@@ -57,7 +59,9 @@ async def command(
         say(*render_item(run.items[number], diff, run.landing.landed, notes=notes))
 
 
-def _list_items(run: Run, statuses: tuple[str, ...], *, left_out: bool, json: bool) -> None:
+def _list_items(
+    run: Run, statuses: tuple[str, ...], *, left_out: bool, limit: int, json: bool
+) -> None:
     """List the items. On a terminal, those that are left out are only counted if not asked for."""
     ordered = sorted(run.items.values(), key=reading_order)
     wanted = [item for item in ordered if not statuses or item.status in statuses]
@@ -67,7 +71,9 @@ def _list_items(run: Run, statuses: tuple[str, ...], *, left_out: bool, json: bo
         print_json([part for part in make_report(run).items if part.number in numbers])
         return
     if items:
-        say(items_table(run, items))
+        say(items_table(run, items[: limit or None]))
+        if 0 < limit < len(items):
+            say(f"{len(items) - limit:,} more items: punchlist show {run.id} -n 0")
     else:
         none = "no such item" if statuses or left_out else "no items"
         say(f"Run {run.id} has {none}.")

@@ -16,9 +16,13 @@ from punchlist.views.run_state import is_review
 @click.command()
 @options.run_argument
 @options.json_option
+@options.rows_option
+@options.flag("-v", "--verbose", help="With all notes.")
 @options.flag("--events", help="JSON lines on stdout: every entry of the ledger so far.")
 @with_session(repository=None, readonly=True)
-async def command(session: Session, run_id: str, json_: bool, events: bool) -> None:
+async def command(
+    session: Session, run_id: str, *, json_: bool, events: bool, limit: int, verbose: bool
+) -> None:
     """How a run stands: the summary, or the question it waits with. The exit code is 0 whatever the
     outcome is.
     """
@@ -32,7 +36,9 @@ async def command(session: Session, run_id: str, json_: bool, events: bool) -> N
     if json_:
         print_json(make_document(run, driven=driven, queued=queued, standing=standing))
     else:
-        review = render_review(run) if run.ended and is_review(run) else None
-        say(*(review or render_summary(run, driven=driven, standing=standing)))
+        if run.ended and is_review(run):
+            say(*render_review(run, most=limit, verbose=verbose))
+        else:
+            say(*render_summary(run, driven=driven, standing=standing, verbose=verbose))
         if queued:
             say("It waits in the queue for a worker (punchlist queue).")

@@ -11,7 +11,7 @@ from punchlist.views.summary import broken_checks, find_gaps, shorten_reason
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_TOP = 5
+_TOP = 3
 _NAMED = 8
 _NOTES = frozenset({"scope", "stop", "filing", "network", "sandbox"})
 """Kinds of gaps that leave nothing unchecked."""
@@ -24,7 +24,8 @@ _LANGUAGES = {
 _OWN = "a tool of your own (analyzers.custom) looks at anything"
 
 
-def render_caveats(run: Run) -> "Iterator[RenderableType]":
+def render_caveats(run: Run, *, verbose: bool = False) -> "Iterator[RenderableType]":
+    """Yield the first of them, worst first; all if `verbose`."""
     unchecked, notes = [*suggest_analyzers(run)], [*_list_flags(run)]
     above = set(broken_checks(run))  # these stand under the headline
     for gap in find_gaps(run):
@@ -32,18 +33,17 @@ def render_caveats(run: Run) -> "Iterator[RenderableType]":
             lines = notes if gap.about in _NOTES else unchecked
             why = shorten_reason(run, gap.why)
             lines.append(f"{gap.what}: {why}" if why else gap.what)
-    yield from _render_section("Not checked", unchecked, run)
-    yield from _render_section("Note", notes, run)
+    most = max(len(unchecked), len(notes)) if verbose else _TOP
+    yield from _render_section("Not checked", unchecked, most)
+    yield from _render_section("Note", notes, most)
+    if (hidden := max(0, len(unchecked) - most) + max(0, len(notes) - most)) > 0:
+        yield indent_text(f"and {hidden:,} more: punchlist status {run.id} -v", "dim")
 
 
-def _render_section(title: str, lines: list[str], run: Run) -> "Iterator[RenderableType]":
-    if not lines:
-        return
-    yield render_heading(title)
-    yield render_bullets(*lines[:_TOP])
-    if len(lines) > _TOP:
-        more = f"and {len(lines) - _TOP:,} more"
-        yield indent_text(f"{more}: punchlist status {run.id} --json", "dim")
+def _render_section(title: str, lines: list[str], most: int) -> "Iterator[RenderableType]":
+    if lines:
+        yield render_heading(title)
+        yield render_bullets(*lines[:most])
 
 
 def suggest_analyzers(run: Run) -> Iterator[str]:

@@ -21,26 +21,32 @@ from punchlist.views.review.diagnostics import (
     find_unreviewed,
     list_diagnostics,
 )
-from punchlist.views.summary import find_gaps
+from punchlist.views.summary import NONE_SOUGHT, find_gaps
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _FIXABLE = "[*]"
 _NO_FILE = "(no file)"
+_NOTES = 3
 _LOUD = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
 
-def render_review(run: Run, *, statistics: bool = False) -> "Iterator[RenderableType]":
+def render_review(
+    run: Run, *, statistics: bool = False, most: int = 0, verbose: bool = False
+) -> "Iterator[RenderableType]":
     """Yield a line for each problem, by file and line, or for each rule; then notes on what was
-    and was not read; then one line that sums it up.
+    and was not read; then one line that sums it up. `most`: of problems; 0 for all. `verbose`: with
+    all notes.
     """
     found = list_diagnostics(run)
     if statistics:
         yield from _render_counts(count_rules(found))
     else:
-        yield from map(_render_diagnostic, found)
-    yield from _render_notes(run)
+        yield from map(_render_diagnostic, found[: most or None])
+    if not statistics and 0 < most < len(found):
+        yield _note("more", f"{len(found) - most:,} problems: punchlist status {run.id} -n 0")
+    yield from _render_notes(run, verbose=verbose)
     yield _render_closing(run, found)
 
 
@@ -105,7 +111,7 @@ def _render_counts(counts: Sequence[RuleCount]) -> "Iterator[RenderableType]":
         )
 
 
-def _render_notes(run: Run) -> "Iterator[RenderableType]":
+def _render_notes(run: Run, *, verbose: bool) -> "Iterator[RenderableType]":
     """Yield what the reviewers read, by language, what none of them read, and other notes."""
     if run.reviewing.seen:
         files = ", ".join(
@@ -117,9 +123,13 @@ def _render_notes(run: Run) -> "Iterator[RenderableType]":
         yield _note("not reviewed", f"{gap.what}: {gap.why}" if gap.why else gap.what, "yellow")
     for text in suggest_analyzers(run):
         yield _note("not reviewed", text, "yellow")
-    for gap in find_gaps(run):
-        if gap not in unread:
-            yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
+    notes = [gap for gap in find_gaps(run) if gap not in unread]
+    if not verbose:  # a review runs no checks: its users know
+        notes = [gap for gap in notes if gap.why != NONE_SOUGHT]
+    for gap in notes if verbose else notes[:_NOTES]:
+        yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
+    if not verbose and len(notes) > _NOTES:
+        yield _note("more", f"{len(notes) - _NOTES:,} notes: punchlist status {run.id} -v")
 
 
 def _name_reviewers(run: Run) -> str:

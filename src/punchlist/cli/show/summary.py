@@ -34,20 +34,24 @@ _STYLES = {
 
 
 def render_summary(
-    run: Run, *, driven: bool = False, standing: str = ""
+    run: Run, *, driven: bool = False, standing: str = "", verbose: bool = False
 ) -> "Iterator[RenderableType]":
-    """`driven`: a process drives the run. `standing`: what became of its fixes."""
-    yield from render_account(run, driven=driven)
+    """`driven`: a process drives the run. `standing`: what became of its fixes. `verbose`: with all
+    notes.
+    """
+    yield from render_account(run, driven=driven, verbose=verbose)
     yield from _render_questions(run)
     yield from _render_next(run, driven=driven, standing=standing)
 
 
-def render_account(run: Run, *, driven: bool = False) -> "Iterator[RenderableType]":
+def render_account(
+    run: Run, *, driven: bool = False, verbose: bool = False
+) -> "Iterator[RenderableType]":
     """Yield the summary without next commands."""
     yield _render_title(run, driven=driven)
     yield _render_tally(run)
     yield from render_unresolved(run)
-    yield from render_caveats(run)
+    yield from render_caveats(run, verbose=verbose)
 
 
 def _render_title(run: Run, *, driven: bool) -> "Text":
