@@ -107,7 +107,7 @@ MAKERS = (
     all_bytes,
 )
 CASES = [(make, names) for make in MAKERS for names in GROUPS]
-SHOWN = CASES[0:12:4]
+SHOWN = CASES[0:8:4]
 
 
 @pytest.mark.parametrize(
