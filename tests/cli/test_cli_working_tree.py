@@ -132,3 +132,17 @@ def test_a_conflict_that_is_not_resolved_is_looked_at_as_it_is_on_disk(shop, rep
     ran = shop("review")
     assert ran.returncode in {1, 3}, ran.stderr
     assert "b.py" in ran.stdout
+
+
+def test_on_a_fresh_branch_nothing_changed_and_that_is_no_failure(shop, repo):
+    repo.commit({"old.py": "import os\n"})
+    repo.git("branch", "--force", "main", "HEAD")
+    repo.git("checkout", "--quiet", "-b", "fresh")
+    for command in ("review", "run"):
+        ran = shop(command)
+        assert ran.returncode == 0, ran.stderr
+        assert "Nothing changed, so nothing was looked at" in ran.stdout
+        assert "old.py" not in ran.stdout
+        assert "clean" not in ran.stdout.lower()
+    repo.write("new.py", "import sys\n")
+    assert "new.py:1:8" in shop("review").stdout

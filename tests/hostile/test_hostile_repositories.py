@@ -296,11 +296,12 @@ def test_a_merge_under_way_is_left_alone(repo, ground):
     repo.commit({"a.py": BAD})
     subprocess.run(["git", "merge", "one"], cwd=repo.root, capture_output=True, check=False)
     before = untouched(repo.root)
-    told = ground.review()
+    told = ground.review("--committed")
     assert told.code == 0, told.stderr
     assert untouched(repo.root) == before
     staged = ground("run", "--staged")
     assert staged.code == 6
     assert "resolve the merge" in staged.error
     assert ground("apply").code == 6
+    assert ground.review().code == 1  # marks of the conflict are no Python
     assert untouched(repo.root) == before

@@ -33,7 +33,7 @@ STATE_WORDS = {
 }
 OUTCOME_WORDS = {
     RunOutcome.CLEAN: ("clean", "nothing was found"),
-    RunOutcome.NOTHING_FOUND: ("nothing found", "edited files were not looked at"),
+    RunOutcome.NOTHING_FOUND: ("nothing found", "in what was looked at"),
     RunOutcome.FIXED: ("fixed", "everything found was fixed or dismissed"),
     RunOutcome.DISMISSED: ("dismissed", "everything found was dismissed"),
     RunOutcome.LEFTOVERS: ("unresolved", "some findings are left"),

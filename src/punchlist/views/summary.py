@@ -115,12 +115,7 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     if not numbers.in_scope and result not in _EMPTY and not old_only:
         return _describe_empty(numbers, run)
     if not numbers.in_scope:
-        looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
-        where = "about this change" if numbers.outside else "here"
-        if numbers.left_out:
-            left_out = pluralize(numbers.left_out, "finding is", "findings are")
-            return f"{pluralize(looked, 'reviewer')} looked: {left_out} left out, no other {where}."
-        return f"{pluralize(looked, 'reviewer')} looked and reported nothing {where}."
+        return _describe_none(numbers, run)
     seen = _proof_caveat(run)
     there = {number: item for number, item in run.items.items() if not item.made}
     tally = count_statuses(there)
@@ -193,6 +188,17 @@ def _proof_caveat(run: Run) -> str:
     return f" ({proofs} only; no {'test could judge' if run.usage.checks else 'tests ran'})"
 
 
+def _describe_none(numbers: Numbers, run: Run) -> str:
+    looked = sum(not (r.failed or r.skipped) for r in run.reviewing.reviews.values())
+    where = "about this change" if numbers.outside else "here"
+    if run.started.change.empty and not numbers.outside:
+        return "Nothing changed, so nothing was looked at; --all looks at everything."
+    if numbers.left_out:
+        left_out = pluralize(numbers.left_out, "finding is", "findings are")
+        return f"{pluralize(looked, 'reviewer')} looked: {left_out} left out, no other {where}."
+    return f"{pluralize(looked, 'reviewer')} looked and reported nothing {where}."
+
+
 def _describe_empty(numbers: Numbers, run: Run) -> str:
     if numbers.pending:
         findings = pluralize(numbers.pending, "finding")
@@ -212,7 +218,8 @@ def _write_advice(result: RunOutcome, numbers: Numbers, run: Run) -> str:
         case RunOutcome.CLEAN:
             return "nothing to do"
         case RunOutcome.NOTHING_FOUND:
-            return f"{pluralize(run.started.change.unseen, 'edited file')} to look at"
+            unseen = run.started.change.unseen
+            return f"{pluralize(unseen, 'edited file')} to look at" if unseen else "nothing to do"
         case RunOutcome.FIXED | RunOutcome.DISMISSED:
             return apply or "nothing to do"
         case RunOutcome.LEFTOVERS:
@@ -359,7 +366,7 @@ def silent_reviewers(run: Run) -> Iterator[Gap]:
 
 def _skipped_reviewers(run: Run) -> Iterator[Gap]:
     for review in run.reviewing.reviews.values():
-        if review.skipped and not review.failed:
+        if review.skipped and not review.failed and not run.started.change.empty:
             yield Gap("reviewer", f"{review.reviewer} did not look", review.skipped)
     for name, why in sorted(run.reviewing.unproven.items()):
         what = f"That {name} no longer reports what an agent fixed proves nothing"

@@ -111,14 +111,15 @@ def test_the_main_line_itself_is_reviewed_as_a_whole_and_says_so(repo, scope):
     assert "everything is reviewed" in found.notes[0]
 
 
-def test_a_branch_with_nothing_of_its_own_is_reviewed_as_a_whole_unless_a_base_was_named(
-    repo, scope
-):
+def test_a_branch_with_nothing_of_its_own_is_no_change_and_the_main_line_is_all_of_it(repo, scope):
     repo.commit({"a.py": "a\n"})
     repo.git("checkout", "--quiet", "-b", "feature")
     found = scope(repo.root)
-    assert found.kind is ScopeKind.ALL
+    assert (found.kind, found.empty) == (ScopeKind.BRANCH, True)
     assert "nothing that main does not have" in found.notes[0]
+    repo.git("checkout", "--quiet", "main")
+    assert scope(repo.root).kind is ScopeKind.ALL
+    repo.git("checkout", "--quiet", "feature")
     with pytest.raises(UsageError, match="no change to review"):
         scope(repo.root, base="main")
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.command import (
     LINK,
     REGULAR,
@@ -137,8 +138,16 @@ async def _branch_range(workshop: Workshop, base: str, *, saved: bool) -> Commit
         hint = "commit something, name another --base, or review --all"
         what = f"{why}, so there is no change to review"
         raise UsageError(what, hint=_UNSHALLOW if cut_off else hint)
+    if shared and not saved and await _is_fresh(checkout, names):
+        return CommitRange(ScopeKind.BRANCH, shared, checkout.head, names[0], (why,))
     remedy = f"; this is a shallow clone, try: {_UNSHALLOW}" if cut_off else ""
     return _fallback_range(workshop, f"{why}, so everything is reviewed{remedy}")
+
+
+async def _is_fresh(checkout: Checkout, main: Sequence[str]) -> bool:
+    """Return whether a branch other than the main line is checked out, without commits yet."""
+    current = await checkout.current_branch()
+    return bool(current) and current not in {name.removeprefix("origin/") for name in main}
 
 
 def _fallback_range(workshop: Workshop, why: str) -> CommitRange:

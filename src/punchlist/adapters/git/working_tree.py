@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from punchlist.adapters.checks.untracked_needs import is_unwanted
@@ -78,13 +79,16 @@ async def _add_others(
     root = workshop.checkout.root
     others = ("ls-files", "-z", "--others", "--exclude-standard")
     if paths is None:
-        named = await index.git.list_fields(*others, env=index.env)
-        taken = [name for name in dict.fromkeys(named) if _may_be_added(workshop, name)]
-        left_out = tuple(name for name in named if name not in set(taken))
+        state = workshop.folder.parents[1]  # may lie in the checkout
+        found = await index.git.list_fields(*others, env=index.env)
+        named = [name for name in found if not (root / name).is_relative_to(state)]
+        taken = [name for name in named if _may_be_added(root, name)]
+        known = frozenset(taken)
+        left_out = tuple(name for name in named if name not in known)
     else:
         there = [path for path in paths if is_file(root / path)]
-        known = (*others, "--cached", "--", *there)
-        taken = await index.git.list_fields(*known, env=index.env) if there else []
+        wanted = (*others, "--cached", "--", *there)
+        taken = await index.git.list_fields(*wanted, env=index.env) if there else []
         left_out = ()
     if taken:
         these = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -93,9 +97,9 @@ async def _add_others(
     return left_out
 
 
-def _may_be_added(workshop: Workshop, name: str) -> bool:
+def _may_be_added(root: Path, name: str) -> bool:
     """Return whether an untracked file is looked at without being named."""
-    path = workshop.checkout.root / name
+    path = root / name
     if not is_utf8(name) or is_too_deep(name) or any(map(is_unwanted, name.split("/"))):
         return False
     return is_file(path) and path.stat().st_size <= reading_limits().file_size * MEGABYTE

@@ -49,7 +49,11 @@ def _render_section(title: str, lines: list[str], most: int) -> "Iterator[Render
 def suggest_analyzers(run: Run) -> Iterator[str]:
     """Yield which analyzers would look at the files that all here skipped."""
     reviews = run.reviewing.reviews
-    if reviews and all(review.skipped for review in reviews.values()):
+    if (
+        reviews
+        and not run.started.change.empty
+        and all(review.skipped for review in reviews.values())
+    ):
         would = [
             f"{' or '.join(names)} looks at {what}"
             for names, what in _LANGUAGES.items()

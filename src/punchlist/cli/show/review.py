@@ -177,6 +177,8 @@ def _render_closing(run: Run, found: Sequence[ReviewDiagnostic]) -> "RenderableT
 
 def _describe_none(run: Run, *, complete: bool) -> str:
     where = "" if run.started.change.kind is ScopeKind.ALL else " in this change"
+    if run.started.change.empty:
+        return "Nothing changed, so nothing was looked at; --all looks at everything"
     if unseen := run.started.change.unseen:
         said = pluralize(unseen, "edited file was", "edited files were")
         return f"No problems found{where}; {said} not looked at"

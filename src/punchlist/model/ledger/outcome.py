@@ -9,7 +9,7 @@ from punchlist.model.ledger.run import Run
 
 class RunOutcome(StrEnum):
     """FIXED: each item was fixed or dismissed. DISMISSED: each was dismissed. NOTHING_FOUND: in
-    what was under review, while edits beside it were not looked at.
+    what was under review, while edits beside it were not looked at, or nothing had changed.
     """
 
     CLEAN = "clean"
@@ -24,7 +24,9 @@ def run_outcome(run: Run) -> RunOutcome:
     undone = run.blind or run.halted or run.trouble or run.filing.unfiled or run.filing.owed
     ours = run.in_scope
     absent = any(item.awaits_agent for item in ours)
-    if undone or absent or not _has_full_review(run) or _has_unjudged_fixes(run):
+    empty = run.started.change.empty and not (ours or run.started.documents)
+    reviewed = empty or _has_full_review(run)
+    if undone or absent or not reviewed or _has_unjudged_fixes(run):
         return RunOutcome.INCOMPLETE
     unseen = run.reviewing.unseen or run.reviewing.missed
     ends = {item.status for item in ours}
@@ -35,7 +37,8 @@ def run_outcome(run: Run) -> RunOutcome:
     if run.old_must_fix:
         return RunOutcome.LEFTOVERS
     if not ours:
-        return RunOutcome.NOTHING_FOUND if run.started.change.unseen else RunOutcome.CLEAN
+        beside = empty or run.started.change.unseen
+        return RunOutcome.NOTHING_FOUND if beside else RunOutcome.CLEAN
     return RunOutcome.FIXED if Status.FIXED in ends else RunOutcome.DISMISSED
 
 

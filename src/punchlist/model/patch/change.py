@@ -53,6 +53,11 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether what is looked at is in no commit of the user's."""
         return self.on_disk or self.kind is ScopeKind.STAGED
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing differs from the base, so that there is nothing to look at."""
+        return self.kind is not ScopeKind.ALL and not self.files and not self.deleted
+
     def covers(self, path: str, first: int | None, last: int | None) -> bool:
         """Whether a finding there is about this change; one without a line is, if its file is."""
         if self.kind is ScopeKind.ALL:
