@@ -1,6 +1,8 @@
 """What is on disk is looked at and fixed there; what was not looked at is never called clean."""
 
 import json
+import signal
+import subprocess
 
 import pytest
 
@@ -146,3 +148,22 @@ def test_on_a_fresh_branch_nothing_changed_and_that_is_no_failure(shop, repo):
         assert "clean" not in ran.stdout.lower()
     repo.write("new.py", "import sys\n")
     assert "new.py:1:8" in shop("review").stdout
+
+
+def test_a_watched_review_looks_again_when_a_file_is_saved(shop, repo):
+    repo.write("a.py", FIXED + "X = 1\n")
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with shop.start("review", "--watch", "--set", "analyzers.enabled=ruff", **streams) as watched:
+        assert any(b"waiting for a file" in line for line in watched.stderr)
+        assert b"Clean" in watched.stdout.readline() + watched.stdout.readline()
+        repo.write("a.py", EDITED)
+        assert any(line.startswith(b"a.py:1:8: F401") for line in watched.stdout)
+        assert any(b"waiting for a file" in line for line in watched.stderr)
+        watched.send_signal(signal.SIGINT)
+        assert watched.wait(30) == 1
+
+
+def test_a_watched_review_has_no_document(shop):
+    refused = shop("review", "--watch", "--json")
+    assert refused.returncode == 2
+    assert "--watch" in refused.stdout + refused.stderr

@@ -267,7 +267,7 @@ def test_a_run_that_breaks_off_because_the_disk_is_full_goes_on_at_another_worke
 
 def test_what_a_queue_cannot_do_is_told(fleet):
     fleet.push("feature")
-    ran = fleet.command("run", "--queue", "--watch", code=2)
+    ran = fleet.command("run", "--queue", "--follow", code=2)
     assert ran == ""
     fleet.command("run", "--label", "gpu", code=2)
     fleet.repo.write("shop.py", "import os\n")

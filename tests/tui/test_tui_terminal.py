@@ -1,4 +1,4 @@
-"""In a real terminal: `punchlist run --watch` from its first paint to its exit code, signals, and where there is no terminal."""
+"""In a real terminal: `punchlist run --follow` from its first paint to its exit code, signals, and where there is no terminal."""
 
 import fcntl
 import os
@@ -117,7 +117,7 @@ def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
         fixer(fix("page")),
         review(role="adversarial"),
     )
-    screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
+    screen = terminal("run", "--workflow", "converge", "--yes", "--follow", *SETTINGS)
     screen.until("page() skips the first page")
     screen.until("fixed: everything found was")
     screen.type("3")
@@ -132,7 +132,7 @@ def test_a_run_is_watched_and_afterwards_told_as_ever(bench, terminal):
 
 def test_ctrl_c_asks_and_leaves_a_run_that_can_be_resumed(bench, terminal):
     bench.play({**review("page", role="adversarial"), "seconds": 60})
-    screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
+    screen = terminal("run", "--workflow", "converge", "--yes", "--follow", *SETTINGS)
     screen.until("running")
     screen.type("\x03")
     screen.until("Stop the run, and leave?")
@@ -147,7 +147,7 @@ def test_a_signal_stops_the_run_between_two_events_and_gives_the_terminal_back(
     bench, terminal, number
 ):
     bench.play({**review("page", role="adversarial"), "seconds": 60})
-    screen = terminal("run", "--workflow", "converge", "--yes", "--watch", *SETTINGS)
+    screen = terminal("run", "--workflow", "converge", "--yes", "--follow", *SETTINGS)
     screen.until("running")
     screen.process.send_signal(number)
     assert screen.end() == 130
@@ -192,7 +192,7 @@ def test_a_fault_in_the_view_gives_the_terminal_back_and_leaves_by_the_door(benc
     assert list((bench.folder / "state" / "crashes").iterdir())
 
 
-@pytest.mark.parametrize("command", [("watch",), ("run", "--watch")])
+@pytest.mark.parametrize("command", [("watch",), ("run", "--follow")])
 def test_without_a_terminal_the_view_says_so_and_starts_nothing(bench, command):
     bench.play()
     done = subprocess.run(
@@ -220,7 +220,7 @@ def test_where_its_package_is_missing_the_view_says_how_to_get_it(monkeypatch):
 
 
 def test_machines_do_not_watch(bench):
-    command = [sys.executable, "-m", "punchlist", "run", "--watch", "--json"]
+    command = [sys.executable, "-m", "punchlist", "run", "--follow", "--json"]
     done = subprocess.run(
         command,
         cwd=bench.repo.root,
@@ -231,7 +231,7 @@ def test_machines_do_not_watch(bench):
         timeout=LONG,
     )
     assert done.returncode == 2
-    assert "--watch needs a terminal" in done.stderr
+    assert "--follow needs a terminal" in done.stderr
 
 
 def test_no_other_command_loads_the_view():

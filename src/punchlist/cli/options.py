@@ -36,7 +36,7 @@ class OutputMode(Struct, frozen=True):
     events: bool = False
     quiet: bool = False
     verbose: bool = False
-    watch: bool = False
+    follow: bool = False
     """In the terminal view, and the result afterwards."""
     check: bool = False
     """The exit code is not 0 while the code under review lacks the fixes."""
@@ -133,8 +133,8 @@ format_option = click.option(
     show_default=True,
     help="What stdout gets: text, or a document for another program; progress is on stderr.",
 )
-watch_option = flag(
-    "--watch", help="Follow and steer it in the terminal view, as `punchlist watch` does."
+follow_option = flag(
+    "--follow", help="Follow and steer it in the terminal view, as `punchlist show --follow` does."
 )
 check_option = flag(
     "--check",
@@ -202,7 +202,7 @@ run_options = combine_options(
     flag("--dry-run", help="Say what would be done; start nothing, write nothing."),
     flag("-v", "--verbose", help="With --dry-run: the options of every step as well."),
     set_option,
-    watch_option,
+    follow_option,
     output_options,
 )
 queue_options = combine_options(
@@ -287,15 +287,15 @@ def parse_output(chosen: Mapping[str, Any]) -> OutputMode:
         events=bool(chosen.get("events")),
         quiet=bool(chosen.get("quiet")),
         verbose=bool(chosen.get("verbose")),
-        watch=bool(chosen.get("watch")),
+        follow=bool(chosen.get("follow")),
         check=bool(chosen.get("check")),
         queue=_parse_queue(chosen),
     )
     output = _choose_form(flags, chosen)
-    if output.watch and (output.machine or output.quiet):
+    if output.follow and (output.machine or output.quiet):
         raise UsageError(
-            "--watch needs a terminal that shows the run",
-            hint="leave out --json, --events, --format and --quiet, or --watch",
+            "--follow needs a terminal that shows the run",
+            hint="leave out --json, --events, --format and --quiet, or --follow",
         )
     return output
 
@@ -322,10 +322,10 @@ def _parse_queue(chosen: Mapping[str, Any]) -> "QueueOptions | None":
         if chosen.get("label") or chosen.get("priority", "run") != "run":
             raise UsageError("--label and --priority are for queued runs", hint="add --queue")
         return None
-    if chosen.get("watch") or chosen.get("events"):
+    if chosen.get("follow") or chosen.get("events"):
         raise UsageError(
             "--queue leaves the run to workers: there is nothing to follow here",
-            hint="leave out --watch and --events; `punchlist watch` shows it later",
+            hint="leave out --follow and --events; `punchlist show --follow` shows it later",
         )
     from punchlist.app.fleet.enqueue import QueueOptions
     from punchlist.ports.fleet.queue import Priority

@@ -46,7 +46,7 @@ async def start_and_show(
     dry: bool = False,
     tell: Tell = render_summary,
 ) -> Exit:
-    if output.watch and not dry:
+    if output.follow and not dry:
         check_terminal()
     ready = await prepare_run(session, request)
     if dry:
@@ -69,7 +69,7 @@ async def start_and_show(
         ready = await _ask_checks(session, request, ready, output)
     if output.queue is not None:
         return await _queue_run(session, ready, output.queue, output)
-    if output.watch:
+    if output.follow:
         return await watch_run(
             session, lambda driver: driver.begin_run(session, ready), output, tell
         )
@@ -102,12 +102,22 @@ async def _queue_run(
 
 async def resume_and_show(session: Session, run: Run, output: OutputMode) -> Exit:
     """Resume a run; in the terminal view its questions can be answered as well."""
-    if not output.watch:
+    if not output.follow:
         return await drive_run(session, lambda view: resume_run(session, run.id, view), output)
     check_terminal()
     return await watch_run(
         session, lambda driver: driver.resume_run(session, run.id), output, run=run
     )
+
+
+async def follow_run(session: Session, name: str) -> Exit:
+    """Show a run in the terminal view, live; the list of runs if the name is ''."""
+    check_terminal()
+    from punchlist.tui.app import watch
+
+    backend = open_backend(session)
+    driven = await watch(backend, backend.find_run(name) if name else "")
+    return show_result(driven[-1], OutputMode()) if driven else Exit.FINE
 
 
 async def watch_run(

@@ -17,7 +17,7 @@ def check_terminal() -> None:
     if not is_interactive() or stderr_console().is_dumb_terminal:
         raise UsageError(
             "the terminal view needs a terminal",
-            hint="punchlist status, or punchlist run without --watch",
+            hint="punchlist status, or punchlist run without --follow",
         )
     try:
         import textual  # noqa: F401 - whether it is there

@@ -30,7 +30,7 @@ _EXAMPLE = 'for example {"F003-q1": "return 404"}'
 @click.option("--by", default="", help="Who answers. Default: your login name.")
 @options.flag("--no-resume", help="Only record the answer.")
 @options.check_option
-@options.watch_option
+@options.follow_option
 @options.output_options
 def command(run_id: str, said: tuple[str, ...], **chosen: Any) -> Exit:
     """Answer what a run waits for, and go on.

@@ -18,7 +18,7 @@ from punchlist.cli.terminal import print_result, say
 @options.run_argument
 @options.format_option
 @options.check_option
-@options.watch_option
+@options.follow_option
 @options.flag("--queue", "requeue", help="Leave it to the workers of the fleet, which had it.")
 @options.output_options
 def command(run_id: str, **chosen: Any) -> Exit:

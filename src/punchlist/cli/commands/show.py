@@ -4,6 +4,8 @@ import click
 
 from punchlist.app.session import Session
 from punchlist.cli import options
+from punchlist.cli.exit_codes import Exit
+from punchlist.cli.run_driver import follow_run
 from punchlist.cli.session import with_session
 from punchlist.cli.show.item import render_item
 from punchlist.cli.show.tables import items_table
@@ -25,6 +27,7 @@ from punchlist.views.report_document import make_report
     type=click.Choice([status.value for status in Status]),
     help="Only items of this status; may be given several times.",
 )
+@options.flag("--follow", help="The run in the terminal view, live, as `punchlist watch`.")
 @options.flag("--left-out", help="Only what options, settings or the baseline leave out.")
 @options.rows_option
 @options.flag("--no-diff", help="Leave the diff out.")
@@ -36,20 +39,23 @@ async def command(
     item: str | None,
     statuses: tuple[str, ...],
     *,
+    follow: bool,
     left_out: bool,
     limit: int,
     no_diff: bool,
     json_: bool,
-) -> None:
+) -> Exit:
     """The items of a run, or one with its history, proof and diff.
 
     `punchlist show 7` is item 7 of the last run. RUN and ITEM may be any part of an id that no
     other has.
     """
     run = session.load(run_id)
+    if follow:
+        return await follow_run(session, run.id)
     if item is None:
         _list_items(run, statuses, left_out=left_out, limit=limit, json=json_)
-        return
+        return Exit.FINE
     number = find_item(run, item)
     if json_:
         print_json(next(part for part in make_report(run).items if part.number == number))
@@ -57,6 +63,7 @@ async def command(
         diff = None if no_diff else run.by_item.diffs.get(number)
         notes = find_notes(run, run.items[number])
         say(*render_item(run.items[number], diff, run.landing.landed, notes=notes))
+    return Exit.FINE
 
 
 def _list_items(

@@ -5,9 +5,8 @@ import click
 from punchlist.app.session import Session
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.run_driver import show_result
+from punchlist.cli.run_driver import follow_run
 from punchlist.cli.session import run_session
-from punchlist.cli.tui_launch import check_terminal, open_backend
 
 
 @click.command()
@@ -20,14 +19,9 @@ def command(run_id: str, choose: bool) -> Exit:
     Without RUN it is the last run of this repository; outside of one, the list of all runs. It may
     look on at a run that another process drives. `?` shows the keys.
     """
-    check_terminal()
 
     async def work(session: Session) -> Exit:
-        from punchlist.tui.app import watch
-
-        backend = open_backend(session)
         listed = choose or not (run_id or session.checkout)
-        driven = await watch(backend, "" if listed else backend.find_run(run_id or "last"))
-        return show_result(driven[-1], options.OutputMode()) if driven else Exit.FINE
+        return await follow_run(session, "" if listed else run_id or "last")
 
     return run_session(work, repository=None, readonly=True)
