@@ -20,7 +20,7 @@ from punchlist.model.checks.group_testing import (
 )
 from punchlist.model.finding.finding import Safety
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.item import Fact, Move
+from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Rechecked, Tried, Verified
 from punchlist.model.ledger.run import Run
@@ -38,7 +38,7 @@ from punchlist.steps.judging.gates.coverage import find_uncovered
 from punchlist.steps.judging.recheck import Recheck, recheck_batches
 from punchlist.steps.judging.refutations import remember_refutations
 from punchlist.steps.judging.trial import Try, run_trial
-from punchlist.steps.support.batching import current_fix_key
+from punchlist.steps.support.batching import current_fix_key, tried_key
 from punchlist.steps.support.wording import join_few
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
@@ -276,6 +276,7 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         batch = run.work.batches.get(number)
         if batch and number not in failed and (why := _find_objection(batch, task, run, lines)):
             failed[number] = why
+    unread = failed.keys() - task.refused.keys() - task.found.culprits.keys()
     landing = [batch.number for batch in standing if batch.number not in failed]
     failed |= await find_uncovered(landing, run, world)
     moves = tuple(
@@ -284,7 +285,7 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
             Fact.REJECTED,
             by="verify",
             why=why,
-            ref=current_fix_key(run.items[item]),
+            ref=_make_key(run.work.batches[number], run.items[item], judged=number not in unread),
             evidence=_quote_failure(number, run) if number in task.found.culprits else "",
         )
         for number, why in sorted(failed.items())
@@ -302,6 +303,11 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         lines=lines,
         moves=moves,
     )
+
+
+def _make_key(batch: Batch, item: Item, *, judged: bool) -> str:
+    """Return the key of the failure; a single fix that lacks a proof would lack it again."""
+    return tried_key(batch, item) if judged or len(batch.items) > 1 else current_fix_key(item)
 
 
 def _find_objection(batch: Batch, task: Conclude, run: Run, lines: Mapping[int, LineCount]) -> str:

@@ -1,0 +1,87 @@
+"""How often the tests of a project are run for the fixes of one branch."""
+
+import pytest
+import shop
+
+from punchlist.model.item.item import Status
+from punchlist.model.ledger import events as ev
+
+CLEAN = {
+    "pyproject.toml": (
+        "[tool.ruff.lint]\n"
+        'select = ["E4", "E7", "E9", "F", "I", "B", "C4", "UP", "S"]\n'
+        "[tool.ruff.lint.per-file-ignores]\n"
+        '"tests/*" = ["S101"]\n'
+    ),
+    "shop/__init__.py": "",
+    "shop/orders.py": (
+        '"""Orders."""\n\nimport math\n\n\ndef total(prices):\n    return math.fsum(prices)\n'
+    ),
+    "tests/__init__.py": "",
+    "tests/test_orders.py": (
+        "import unittest\n\nfrom shop import orders\n\n\n"
+        "class Orders(unittest.TestCase):\n"
+        "    def test_total(self):\n"
+        "        self.assertEqual(orders.total([1, 2]), 3)\n"
+    ),
+}
+PLANTED = (
+    '"""Orders."""\n\nimport os\nimport math\nimport json\nimport datetime\n\n\n'
+    "def total(prices):\n    return math.fsum(prices)\n\n\n"
+    "def day():\n    return datetime.date.today()\n\n\n"
+    "def collect(price, into=[]):\n    into.append(price)\n    return into\n\n\n"
+    "def is_free(price):\n    return price == None\n\n\n"
+    "def names(rows):\n    return list(map(lambda row: row[0], rows))\n\n\n"
+    'def label(name, price):\n    return "%s: %s" % (name, price)\n\n\n'
+    "def find(cursor, name):\n"
+    "    cursor.execute(f\"SELECT * FROM orders WHERE name = '{name}'\")\n\n\n"
+    "def forget(orders, name):\n"
+    "    try:\n        del orders[name]\n    except KeyError as error:\n        print(error)\n"
+    "    try:\n        orders.sync()\n    except Exception:\n        pass\n"
+)
+"""F401 twice and I001 in one block of imports, B006, E711, C417, UP031, S608 and S110."""
+
+
+@pytest.fixture
+def planted(repo, tmp_path, monkeypatch) -> shop.Place:
+    repo.commit(CLEAN, "a clean project")
+    repo.git("checkout", "--quiet", "-b", "feature")
+    repo.commit({"shop/orders.py": PLANTED}, "mistakes")
+    monkeypatch.setenv("PUNCHLIST_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PUNCHLIST_CONFIG", str(shop.settings(tmp_path / "settings.toml")))
+    return shop.Place(repo)
+
+
+class Ledger:
+    """Keeps the events of a run."""
+
+    def __init__(self) -> None:
+        self.events = []
+
+    def handle_event(self, entry, run) -> None:
+        self.events.append(entry.event)
+
+    def count_runs(self) -> tuple[int, int]:
+        """Return how often the tests were run on the base, and with fixes."""
+        base = [event for event in self.events if isinstance(event, ev.Baselined)]
+        tried = [event for event in self.events if isinstance(event, ev.Tried)]
+        return tuple(sum(each.usage.checks for each in some) for some in (base, tried))
+
+
+def test_mistakes_of_eight_kinds_take_three_runs_of_the_tests_and_one_commit_for_the_imports(
+    planted,
+):
+    ledger = Ledger()
+    run = planted.run(ledger, {"analyzers.select": ""}, kind=None)
+    base, tried = ledger.count_runs()
+    fixed = sorted(item.lead.rule for item in run.find_items(Status.FIXED))
+    assert fixed == ["B006", "C417", "E711", "F401", "F401", "I001", "UP031"]
+    branch = run.landing.branch
+    subjects = planted.repo.git("log", "--format=%s", f"feature..{branch}").splitlines()
+    assert subjects.count("Fix F401, I001: 3 items") == 1
+    assert len(subjects) == 5
+    (block,) = planted.repo.git("log", "--format=%H", "--grep=F401", f"feature..{branch}").split()
+    diff = planted.repo.git("show", "--format=", block)
+    changed = [each for each in diff.splitlines() if each[0] in "+-" and "import" in each]
+    assert changed == ["-import os", "-import math", "-import json", "+import math"]
+    assert (base + tried, tried) == (3, 1)
