@@ -23,7 +23,7 @@ from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.model.checks.changed_lines import ExecutedLines
-from punchlist.model.checks.check import Check, CheckKind, CheckResult
+from punchlist.model.checks.check import Check, CheckKind, CheckResult, CoveredRun
 from punchlist.model.checks.failure_cause import find_python
 from punchlist.model.checks.protected import Protected
 from punchlist.model.finding.guarded_text import parse_json
@@ -75,16 +75,16 @@ class LocalCheckRunner:
         seen = await self._run_check(check, tree, stop_after=_SENTINEL_FAILURES)
         return sentinel.judge_result(planted, seen.result, seen.text)
 
-    async def find_executed(
+    async def run_covered(
         self, check: Check, tree: Tree, *, sources: Sequence[str] = ()
-    ) -> ExecutedLines:
+    ) -> CoveredRun:
         """Run the check under coverage.py, if the Python that runs it has that."""
         python = find_python(check.command)
         if not python:
-            return ExecutedLines(unknown="its command does not begin with a Python")
+            return CoveredRun(ExecutedLines(unknown="its command does not begin with a Python"))
         with self._make_session(check, tree) as session:
             (session.reports / "sources.json").write_bytes(msgspec.json.encode(sources))
-            return await _measure_lines(session, tree, await self._load_context())
+            return await _run_covered(session, tree, await self._load_context())
 
     async def hash_environment(self, check: Check) -> str:
         return await asyncio.to_thread(compute_stamp, check, await self._load_context())
@@ -122,12 +122,16 @@ class LocalCheckRunner:
 async def _run_session(
     session: CheckSession, tree: Tree, ground: CheckoutContext
 ) -> CheckRunOutput:
-    check, dialect = session.check, DIALECTS[session.check.kind]
-    watched = session.reports / "watched"
-    whole = not session.only and not session.stop_after and check.kind is not CheckKind.GATE
-    command = dialect.build_command(session)
-    ran = await _start(command, session, tree, ground, watched=watched if whole else None)
-    parsed = dialect.parse_results(session, ran)
+    gate = session.check.kind is CheckKind.GATE
+    whole = not session.only and not session.stop_after and not gate
+    watched = session.reports / "watched" if whole else None
+    command = DIALECTS[session.check.kind].build_command(session)
+    return _read_result(session, await _start(command, session, tree, ground, watched=watched))
+
+
+def _read_result(session: CheckSession, ran: ProcessResult) -> CheckRunOutput:
+    check = session.check
+    parsed = DIALECTS[check.kind].parse_results(session, ran)
     printed = evidence.join_streams(ran)
     result = CheckResult(
         check=check.name,
@@ -138,7 +142,7 @@ async def _run_session(
         trouble=ran.trouble or parsed.trouble,
         unloaded=parsed.unloaded,
         failures=parsed.failures,
-        loads=read_loads(watched),
+        loads=read_loads(session.reports / "watched"),
     )
     return CheckRunOutput(result, printed + _read_report(session.reports / "junit.xml"))
 
@@ -168,15 +172,18 @@ async def _start(
         )
 
 
-async def _measure_lines(
-    session: CheckSession, tree: Tree, ground: CheckoutContext
-) -> ExecutedLines:
+async def _run_covered(session: CheckSession, tree: Tree, ground: CheckoutContext) -> CoveredRun:
     python, *rest = DIALECTS[session.check.kind].build_command(session)
     child = session.reports / _CHILD_LINES.name
     shutil.copyfile(_CHILD_LINES, child)
-    ran = await _start([python, str(child), *rest], session, tree, ground)
+    watched = session.reports / "watched"
+    ran = await _start([python, str(child), *rest], session, tree, ground, watched=watched)
     if ran.exit_code == _NOT_INSTALLED:
-        return ExecutedLines(unknown=f"coverage.py is not installed for {python}")
+        return CoveredRun(ExecutedLines(unknown=f"coverage.py is not installed for {python}"))
+    return CoveredRun(_read_lines(session, ran), _read_result(session, ran).result)
+
+
+def _read_lines(session: CheckSession, ran: ProcessResult) -> ExecutedLines:
     printed = evidence.join_streams(ran)
     if ran.trouble or _DISPLACED in printed:
         why = ran.trouble or "the check itself measures coverage"

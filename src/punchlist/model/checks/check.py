@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.excerpt import excerpt
 from punchlist.model.checks.loads import Loads
 
@@ -85,6 +86,13 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def find_tests(self, outcome: TestOutcome) -> list[str]:
         """Return the tests with this outcome, sorted."""
         return sorted(test for test, found in self.tests.items() if found is outcome)
+
+
+class CoveredRun(Struct, frozen=True):
+    """A run under coverage.py; no result if that could not be started."""
+
+    lines: ExecutedLines
+    result: CheckResult | None = None
 
 
 class CheckVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
