@@ -100,3 +100,36 @@ def test_mistakes_of_eight_kinds_take_three_runs_of_the_tests_and_one_commit_for
     changed = [each for each in diff.splitlines() if each[0] in "+-" and "import" in each]
     assert changed == ["-import os", "-import math", "-import json", "+import math"]
     assert (base + tried, tried) == (3, 1)
+
+
+PLUGINS = {
+    "shop/__init__.py": "",
+    "shop/registry.py": "names = []\n",
+    "shop/plugins.py": 'from shop import registry\n\nregistry.names.append("plugin")\n',
+    "shop/app.py": (
+        "import math\nfrom shop import plugins\nimport os\nfrom shop import registry\n\n\n"
+        "def count():\n    return math.floor(len(registry.names))\n"
+    ),
+    "tests/__init__.py": "",
+    "tests/test_app.py": (
+        "import unittest\n\nfrom shop import app\n\n\n"
+        "class App(unittest.TestCase):\n"
+        "    def test_count(self):\n        self.assertEqual(app.count(), 1)\n"
+    ),
+}
+"""The import of `plugins` is unused and does something."""
+
+
+def test_of_fixes_that_became_one_the_culprit_alone_is_left_out(place):
+    repo = place.repo
+    repo.commit(PLUGINS, "plugins")
+    ledger = Ledger()
+    run = place.run(ledger, {"analyzers.select": "F401,I001"}, paths=("shop/app.py",))
+    by_title = {item.lead.title: item.status for item in run.items.values()}
+    assert by_title["`os` imported but unused"] is Status.FIXED
+    assert by_title["`shop.plugins` imported but unused"] is Status.FILED
+    landed = repo.git("show", f"{run.landing.branch}:shop/app.py")
+    assert "plugins" in landed
+    assert "import os" not in landed
+    whole = [each for each in ledger.events if isinstance(each, ev.Tried) and each.complete]
+    assert len(whole) <= 1 + 2 * 2, [each.batches for each in whole]

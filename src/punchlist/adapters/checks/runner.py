@@ -20,6 +20,7 @@ from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
 from punchlist.adapters.folders.look import resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
+from punchlist.adapters.process.fixed_addresses import find_prefix
 from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.model.checks.changed_lines import ExecutedLines
@@ -31,6 +32,7 @@ from punchlist.ports.tree import Tree
 
 _CHILD_LINES = Path(__file__).with_name("child_lines.py")
 _NOT_INSTALLED = 70
+_PYTHON_TESTS = (CheckKind.PYTEST, CheckKind.UNITTEST)
 _DISPLACED = "trace function changed"
 """What coverage.py warns of when another tool measures in the same process."""
 _FEW = 300
@@ -158,10 +160,11 @@ async def _start(
     """Run the command; the files that Python loads are noted in `watched`."""
     with prepare_launch(tree, ground, session.reports, command) as stage:
         env = prepare_watch(watched, stage.cwd, stage.env) if watched else stage.env
+        fixed = find_prefix() if session.check.kind in _PYTHON_TESTS else ()
         if session.check.kind is CheckKind.GATE:  # no module of the tree may pass for the tool
             env = {name: value for name, value in env.items() if name != "PYTHONPATH"}
         return await run(
-            command,
+            [*fixed, *command],
             origin=Origin.THEIRS,
             cwd=stage.cwd,
             env=env,

@@ -168,7 +168,7 @@ def _batch_tool_fixes(
             together.setdefault(Patch(splices=item.current.fix.splices), []).append(item)
     drafts = [_make_tool_batch(patch, same, protected) for patch, same in together.items()]
     known = {item.number: item for item in items}
-    taken = ReservedSpans()
+    taken = ReservedSpans(adjoining=True)
     batches: list[Batch] = []
     waiting: list[Item] = []
     for draft in sorted(drafts, key=lambda batch: batch.level):
