@@ -127,7 +127,7 @@ def test_a_command_for_few_of_the_tests_does_not_keep_the_others_from_running(fo
             {".github/workflows/ci.yml": GITHUB.format("uv run --group dev python -m pytest tests")},
             {"pytest": f"{PYTEST} tests", "black": "--check ."},
         ),
-        ({".pre-commit-config.yaml": HOOKS}, {"pytest": PYTEST, "ruff check": "check --exit-non-zero-on-fix .", "mypy": "app"}),
+        ({".pre-commit-config.yaml": HOOKS}, {"pytest": PYTEST, "ruff check": "check --force-exclude --exit-non-zero-on-fix", "mypy": "app"}),
         (
             {"setup.cfg": "[flake8]\nmax-line-length = 99\n", "pyproject.toml": "[tool.black]\n", "tox.ini": "[testenv]\ncommands = black app\n"},
             {"pytest": PYTEST, "black": "--check app", "flake8": "--extend-exclude=.venv,venv,node_modules ."},

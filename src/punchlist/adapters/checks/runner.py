@@ -95,6 +95,8 @@ class LocalCheckRunner:
         self, check: Check, tree: Tree, *, only: tuple[str, ...] = (), stop_after: int = 0
     ) -> CheckRunOutput:
         ground = await self._load_context()
+        if check.given and not check.given.select(tree.files()):
+            return CheckRunOutput(CheckResult(check=check.name, exit_code=0, seconds=0), "")
         with self._make_session(check, tree) as session:
             limited = replace(session, only=only, stop_after=stop_after)
             return await _run_session(limited, tree, ground)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.excerpt import excerpt
+from punchlist.model.checks.hook_files import HookFiles
 from punchlist.model.checks.loads import Loads
 
 
@@ -43,6 +44,8 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Packages that the project's files name and that Python does not have."""
     files: tuple[str, ...] = ()
     """The project's files that define it; fixers may not change them."""
+    given: HookFiles | None = None
+    """For a GATE that is a hook of pre-commit: the tracked files that come after the command."""
     repair: tuple[str, ...] = ()
     """For a GATE that is a formatter: the command that formats the files."""
 

@@ -169,7 +169,7 @@ def _find_gates(
                 notes[f"`{tool.text}` ({tool.origin}) {why}"] = None
             elif gate.command not in found and len(found) < _MOST:
                 check = _make_check(gate.name, gate.command, tool.origin, found)
-                found[gate.command] = replace(check, repair=gate.repair)
+                found[gate.command] = replace(check, repair=gate.repair, given=tool.given)
     for name, text in read_package_scripts(tree).items():
         command = _choose_script(name, text, seen, tree)
         if command and is_folder(modules):
