@@ -1,6 +1,8 @@
 """Apply edits on top of the patches of one file, as splices of the original text."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -16,51 +18,72 @@ class _Piece(Struct, frozen=True):
     splice: Splice
     owner: int
 
-    def is_near(self, edit: Splice) -> bool:
-        """Whether the edit changes or touches it."""
-        return self.start <= edit.end and self.end >= edit.start
-
 
 class LayeredEdits:
     """The splices of several owners on one text, and the text with them."""
 
     def __init__(self, before: str, owned: Mapping[int, Iterable[Splice]]) -> None:
-        self._before = before
         self._pieces = _place_pieces(owned)
+        self._starts = [piece.start for piece in self._pieces]
+        self._ends = [piece.end for piece in self._pieces]
+        self._grown = list(accumulate(map(_growth, self._pieces), initial=0))
         self.text = apply_splices(before, [piece.splice for piece in self._pieces])
+
+    @property
+    def owners(self) -> set[int]:
+        return {piece.owner for piece in self._pieces}
 
     def find_near(self, edits: Iterable[Splice]) -> set[int]:
         """Return the owners of what these edits of the patched text change or touch."""
-        return {piece.owner for edit in edits for piece in self._pieces if piece.is_near(edit)}
+        near = (self._pieces[slice(*self._span_near(edit))] for edit in edits)
+        return {piece.owner for pieces in near for piece in pieces}
 
     def stack(self, edits: Mapping[int, Sequence[Splice]]) -> dict[int, tuple[Splice, ...]]:
         """Return the splices by owner that also do these disjoint edits of the patched text. What
         an edit changes or touches must have its own owner.
         """
-        left = list(self._pieces)
-        found: dict[int, list[Splice]] = {}
+        groups: list[_Group] = []
         flat = [(edit, owner) for owner, each in edits.items() for edit in each]
-        for group in _join_near(flat, left):
-            pieces = [piece for piece in left if any(piece.is_near(edit) for edit, _ in group)]
-            left = [piece for piece in left if piece not in pieces]
-            joined = self._join(pieces, [edit for edit, _ in group])
-            found.setdefault(group[0][1], []).append(joined)
-        for piece in left:
-            found.setdefault(piece.owner, []).append(piece.splice)
+        for edit, owner in sorted(flat, key=lambda pair: _by_place(pair[0])):
+            first, last = self._span_near(edit)
+            if groups and first < groups[-1].last:  # it is near a piece that the one before is near
+                known = groups[-1]
+                groups[-1] = _Group((*known.edits, edit), owner, known.first, max(last, known.last))
+            else:
+                groups.append(_Group((edit,), owner, first, last))
+        found: dict[int, list[Splice]] = {}
+        for group in groups:
+            found.setdefault(group.owner, []).append(self._join(group))
+        joined = {at for group in groups for at in range(group.first, group.last)}
+        for at, piece in enumerate(self._pieces):
+            if at not in joined:
+                found.setdefault(piece.owner, []).append(piece.splice)
         return {owner: tuple(sorted(each, key=_by_place)) for owner, each in found.items()}
 
-    def _join(self, pieces: Sequence[_Piece], edits: Sequence[Splice]) -> Splice:
+    def _span_near(self, edit: Splice) -> tuple[int, int]:
+        """Return the places, in the list, of the pieces that an edit changes or touches."""
+        first = bisect_left(self._ends, edit.start)
+        return first, max(first, bisect_right(self._starts, edit.end))
+
+    def _join(self, group: "_Group") -> Splice:
         """Return the pieces and the edits on them as one splice of the original."""
-        start = min([*(piece.start for piece in pieces), *(edit.start for edit in edits)])
-        end = max([*(piece.end for piece in pieces), *(edit.end for edit in edits)])
-        moved = [Splice(e.path, e.start - start, e.end - start, e.text) for e in edits]
+        pieces = self._pieces[group.first : group.last]
+        start = min([*(piece.start for piece in pieces), *(edit.start for edit in group.edits)])
+        end = max([*(piece.end for piece in pieces), *(edit.end for edit in group.edits)])
+        moved = [Splice(e.path, e.start - start, e.end - start, e.text) for e in group.edits]
         text = apply_splices(self.text[start:end], moved)
-        inside = sum(_growth(piece) for piece in pieces)
-        before = sum(_growth(each) for each in self._pieces if each.end <= start) - sum(
-            _growth(each) for each in pieces if each.end <= start
-        )
-        first = start - before
-        return Splice(edits[0].path, first, first + end - start - inside, text)
+        inside = self._grown[group.last] - self._grown[group.first]
+        first = start - self._grown[group.first]
+        return Splice(group.edits[0].path, first, first + end - start - inside, text)
+
+
+class _Group(Struct, frozen=True):
+    """Edits that are near the same pieces, the first of these and the one after the last."""
+
+    edits: tuple[Splice, ...]
+    owner: int
+    first: int
+    last: int
 
 
 def _place_pieces(owned: Mapping[int, Iterable[Splice]]) -> list[_Piece]:
@@ -72,20 +95,6 @@ def _place_pieces(owned: Mapping[int, Iterable[Splice]]) -> list[_Piece]:
         pieces.append(_Piece(start, start + len(splice.text), splice, owner))
         moved += len(splice.text) - (splice.end - splice.start)
     return pieces
-
-
-def _join_near(
-    edits: Sequence[tuple[Splice, int]], pieces: Sequence[_Piece]
-) -> list[list[tuple[Splice, int]]]:
-    """Return the edits in groups: those that are near the same piece are one."""
-    groups: list[tuple[list[tuple[Splice, int]], set[int]]] = []
-    for edit, owner in sorted(edits, key=lambda pair: _by_place(pair[0])):
-        near = {at for at, piece in enumerate(pieces) if piece.is_near(edit)}
-        same = [group for group in groups if group[1] & near]
-        groups = [group for group in groups if group not in same]
-        members = [member for group in same for member in group[0]]
-        groups.append(([*members, (edit, owner)], near.union(*(group[1] for group in same))))
-    return [members for members, _ in groups]
 
 
 def _growth(piece: _Piece) -> int:

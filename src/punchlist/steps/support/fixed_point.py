@@ -76,6 +76,10 @@ async def _look(draft: "_Draft", run: Run, world: World) -> list[Finding] | None
     return found
 
 
+_Name = tuple[str, str, str, str]
+"""Path, source, rule and message of a finding."""
+
+
 class _Step(Struct, frozen=True):
     """A fix of the patched text, the batches that it goes on top of, and the item that it fixes."""
 
@@ -152,16 +156,17 @@ class _Draft:
 
     def _match_waiting(self, news: Sequence[NewFinding]) -> list[tuple[NewFinding, int | None]]:
         """Return what is new with the waiting item that it is the finding of, these first."""
-        left = list(news)
+        left: dict[_Name, list[NewFinding]] = {}
+        for each in news:
+            left.setdefault(_name(each.finding), []).append(each)
         found: list[tuple[NewFinding, int | None]] = []
         for number, item in self._waiting.items():
-            same = [each for each in left if _is_same(each.finding, item.current)]
             line = item.current.spot.line or 0
-            if same:
+            if same := left.get(_name(item.current)):
                 nearest = min(same, key=lambda each: abs(each.key[3] - line))
-                left.remove(nearest)
+                same.remove(nearest)
                 found.append((nearest, number))
-        return [*found, *((each, None) for each in left)]
+        return [*found, *((each, None) for same in left.values() for each in same)]
 
     def _find_step(self, news: NewFinding, item: int | None, diff: RecheckDiff) -> _Step | None:
         """Return how a fix is taken in, or None if it has to wait for the next round."""
@@ -188,7 +193,8 @@ class _Draft:
         """Let the batches that a step goes on top of become one, with its item."""
         batches = [self._batches.pop(number) for number in sorted(step.owners)]
         number = batches[0].number
-        self._home |= {old: number for old, new in self._home.items() if new in step.owners}
+        if len(batches) > 1:
+            self._home |= {old: number for old, new in self._home.items() if new in step.owners}
         items = [self._run.items[each] for batch in batches for each in batch.items]
         if step.item is not None:
             items.append(self._waiting.pop(step.item))
@@ -229,7 +235,11 @@ class _Draft:
         """Let the fixes take in the items that waited for them and are not reported with them."""
         gone = [item for number, item in self._waiting.items() if number not in seen]
         for item, fix in ((each, each.current.fix) for each in gone):
-            for batch in self._batches.values() if fix else ():
+            paths = {splice.path for splice in fix.splices} if fix else set()
+            near = {
+                number for path in paths & self.layers.keys() for number in self.layers[path].owners
+            }
+            for batch in [self._batches[number] for number in sorted(near)]:
                 reserved = ReservedSpans()
                 reserved.reserve(batch.patch or Patch())
                 alike = fix and batch.safety is fix.safety and not batch.protected
@@ -257,10 +267,5 @@ def _fits(batch: Batch, texts: Mapping[str, str]) -> bool:
     return bool(splices) and all(inside) and not has_overlap(splices)
 
 
-def _is_same(one: Finding, other: Finding) -> bool:
-    return (one.spot.path, one.source, one.rule, one.title) == (
-        other.spot.path,
-        other.source,
-        other.rule,
-        other.title,
-    )
+def _name(finding: Finding) -> _Name:
+    return (finding.spot.path, finding.source, finding.rule, finding.title)
