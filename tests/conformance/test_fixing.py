@@ -397,3 +397,15 @@ def test_an_item_stays_in_view_even_where_its_file_is_not_part_of_the_change():
         "a.py",
         "c.py",
     ]
+
+
+def test_what_no_analyzer_looks_at_again_is_not_fixed_by_a_fix_that_overlaps_its_own(make_bench):
+    bench = make_bench({"a.py": "bad text\n"}, Words(bad=(MAJOR, "good")))
+    fix = Fix((Splice("a.py", 0, 8, "other text"),))
+    said = finding(1, "a.py", fix=fix, severity=MINOR)
+    bench.documents = {"document": Said(said)}
+    run = bench.run()
+    (mine,) = [item for item in run.items.values() if item.lead.source == "words"]
+    (theirs,) = [item for item in run.items.values() if item is not mine]
+    assert mine.status is Status.FIXED
+    assert theirs.commit != mine.commit

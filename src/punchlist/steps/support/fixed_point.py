@@ -42,8 +42,10 @@ async def settle_fixes(plan: BatchPlan, run: Run, world: World) -> BatchPlan:
 
 
 def _may_grow(batch: Batch, run: Run) -> bool:
-    items = (run.items[number] for number in batch.items)
-    return batch.patch is not None and not batch.mixed and all(map(may_grow, items))
+    """Return whether an analyzer that looks again reported all that the fix is for."""
+    items = [run.items[number] for number in batch.items]
+    seen = all(item.current.source in run.started.reviewers for item in items)
+    return batch.patch is not None and not batch.mixed and seen and all(map(may_grow, items))
 
 
 def _may_join(item: Item) -> bool:
@@ -106,11 +108,9 @@ class _Draft:
         self._refused = {key for item in run.items.values() for key in item.rejected}
         self._home = {number: number for number in self._batches}
         self.sources = {
-            finding.source
+            run.items[number].current.source
             for batch in self._batches.values()
             for number in batch.items
-            for finding in run.items[number].sighted
-            if finding.source in run.started.reviewers
         }
         self.broken = False
         self._place()
@@ -232,8 +232,14 @@ class _Draft:
         return not self.broken
 
     def _take_in_gone(self, seen: Collection[int | None]) -> None:
-        """Let the fixes take in the items that waited for them and are not reported with them."""
-        gone = [item for number, item in self._waiting.items() if number not in seen]
+        """Let the fixes take in the items that waited for them, if the analyzer that reported
+        these looked again and no longer does.
+        """
+        gone = [
+            item
+            for number, item in self._waiting.items()
+            if number not in seen and item.current.source in self.sources
+        ]
         for item, fix in ((each, each.current.fix) for each in gone):
             paths = {splice.path for splice in fix.splices} if fix else set()
             near = {
