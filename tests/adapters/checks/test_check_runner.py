@@ -520,5 +520,8 @@ def test_tests_run_at_the_same_addresses_each_time_where_the_system_lets_them(ch
     if not find_prefix():
         pytest.skip("this system does not let programs switch off address randomisation")
     result = checked.run(UNITTEST, checked.tree({"tests/__init__.py": "", "tests/test_a.py": test}))
+    missing = replace(UNITTEST, command=("/nonexistent/python", "-m", "unittest"))
+    gone = checked.run(missing, checked.tree({}, "again")).trouble
     find_prefix.cache_clear()
     assert list(result.tests.values()) == [PASSED], result.output
+    assert gone == "command not found: /nonexistent/python"

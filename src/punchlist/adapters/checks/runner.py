@@ -18,7 +18,7 @@ from punchlist.adapters.checks.junit import LIMIT, read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
-from punchlist.adapters.folders.look import resolve_path
+from punchlist.adapters.folders.look import path_exists, resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.process.fixed_addresses import find_prefix
 from punchlist.adapters.process.run import Origin, ProcessResult, run
@@ -162,7 +162,9 @@ async def _start(
     """Run the command; the files that Python loads are noted in `watched`."""
     with prepare_launch(tree, ground, session.reports, command) as stage:
         env = prepare_watch(watched, stage.cwd, stage.env) if watched else stage.env
-        fixed = find_prefix() if session.check.kind in _PYTHON_TESTS else ()
+        # Of a program that is missing, only what starts it by itself says so.
+        there = "/" in command[0] and path_exists(Path(command[0]))
+        fixed = find_prefix() if there and session.check.kind in _PYTHON_TESTS else ()
         if session.check.kind is CheckKind.GATE:  # no module of the tree may pass for the tool
             env = {name: value for name, value in env.items() if name != "PYTHONPATH"}
         return await run(
