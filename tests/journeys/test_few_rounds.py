@@ -1,5 +1,6 @@
 """How often the tests of a project are run for the fixes of one branch."""
 
+import subprocess
 import sys
 
 import pytest
@@ -133,3 +134,38 @@ def test_of_fixes_that_became_one_the_culprit_alone_is_left_out(place):
     assert "import os" not in landed
     whole = [each for each in ledger.events if isinstance(each, ev.Tried) and each.complete]
     assert len(whole) <= 4, "all three fixes, two halvings, and once more for the culprit"
+
+
+TYPED = {
+    "shop/__init__.py": "",
+    "shop/typed.py": (
+        "from typing import Dict, List\nimport os, json\n\n\n"
+        "def number(names: List[str]) -> Dict[int, str]:\n    return dict(enumerate(names))\n\n\n"
+        'def show(names: List[str]) -> str:\n    return "{}, {}".format(names[0], names[1])\n'
+    ),
+    "tests/__init__.py": "",
+    "tests/test_typed.py": (
+        "import unittest\n\nfrom shop import typed\n\n\n"
+        "class Typed(unittest.TestCase):\n    def test_both(self):\n"
+        '        self.assertEqual(typed.number(["a"]), {0: "a"})\n'
+        '        self.assertEqual(typed.show(["a", "b"]), "a, b")\n'
+    ),
+}
+
+
+def test_an_import_that_is_used_no_longer_goes_with_the_fixes_that_used_it_last(planted):
+    repo = planted.repo
+    repo.commit(TYPED, "typed")
+    ledger = Ledger()
+    flags = {"analyzers.select": "E,F,I,UP", "commits": "item"}
+    run = planted.run(ledger, flags, paths=("shop/typed.py",))
+    planned = [event for event in ledger.events if isinstance(event, ev.Planned)]
+    assert len([event for event in planned if event.batches]) == 1
+    rules = [{run.items[n].lead.rule for n in batch.items} for batch in planned[0].batches]
+    assert {"E401", "F401", "I001", "UP006"} in rules
+    for commit in repo.git("rev-list", f"feature..{run.landing.branch}").split():
+        repo.git("checkout", "--quiet", "--detach", commit)
+        tests = [sys.executable, "-m", "unittest"]
+        assert (
+            subprocess.run(tests, cwd=repo.root, capture_output=True, check=False).returncode == 0
+        )

@@ -127,11 +127,6 @@ class RecheckDiff:
             ),
         )
 
-    def find_namers(self, news: NewFinding) -> list[int]:
-        """Return the batches that edit the file and change a name that the message has."""
-        names, touching = _find_names(news), self.find_touching(news.finding.spot.path)
-        return [n for n in touching if names & self._changed_words(self.batches[n])]
-
     def find_touching(self, path: str) -> Sequence[int]:
         """Return the batches that edit a file."""
         return self._touching.get(path, ())

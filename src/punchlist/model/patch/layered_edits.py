@@ -60,6 +60,11 @@ class LayeredEdits:
                 found.setdefault(piece.owner, []).append(piece.splice)
         return {owner: tuple(sorted(each, key=_by_place)) for owner, each in found.items()}
 
+    def find_original(self, edit: Splice, before: str) -> str:
+        """Return what was before where an edit and the pieces near it are."""
+        whole = self._join(_Group((edit,), 0, *self._span_near(edit)))
+        return before[whole.start : whole.end]
+
     def _span_near(self, edit: Splice) -> tuple[int, int]:
         """Return the places, in the list, of the pieces that an edit changes or touches."""
         first = bisect_left(self._ends, edit.start)

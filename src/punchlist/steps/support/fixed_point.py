@@ -4,6 +4,8 @@ Fixes that change or touch the same text become one, and so does what a fix brin
 safe fix of its own. What the analyzers say is only a draft here: the whole is judged like any fix.
 """
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -78,6 +80,7 @@ async def _look(draft: "_Draft", run: Run, world: World) -> list[Finding] | None
     return found
 
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _Name = tuple[str, str, str, str]
 """Path, source, rule and message of a finding."""
 
@@ -113,6 +116,7 @@ class _Draft:
             for number in batch.items
         }
         self.broken = False
+        self._named: dict[tuple[Splice, ...], set[str]] = {}
         self._place()
 
     @property
@@ -125,15 +129,20 @@ class _Draft:
             for path, splices in group_splices(batch.patch.splices if batch.patch else ()).items():
                 owned.setdefault(path, {})[number] = splices
         self.layers = {path: LayeredEdits(self._texts[path], each) for path, each in owned.items()}
+        self._removed = {
+            path: {n: _find_removed(self._texts[path], splices) for n, splices in each.items()}
+            for path, each in owned.items()
+        }
 
     def take_in(self, findings: Sequence[Finding]) -> bool:
         """Let the fixes take in the next ones on top of them; return whether there were any."""
-        diff = self._compare(findings)
         taken = ReservedSpans()
         steps: list[_Step] = []
-        matched = self._match_waiting(diff.list_new())
-        for news, item in matched:
-            step = self._find_step(news, item, diff)
+        news = self._compare(findings).list_new()
+        self._named = _find_names(each.finding for each in news)
+        matched = self._match_waiting(news)
+        for each, item in matched:
+            step = self._find_step(each, item)
             if step and taken.admits(Patch(splices=step.fix.splices)):
                 taken.reserve(Patch(splices=step.fix.splices))
                 steps.append(step)
@@ -168,17 +177,20 @@ class _Draft:
                 found.append((nearest, number))
         return [*found, *((each, None) for same in left.values() for each in same)]
 
-    def _find_step(self, news: NewFinding, item: int | None, diff: RecheckDiff) -> _Step | None:
+    def _find_step(self, news: NewFinding, item: int | None) -> _Step | None:
         """Return how a fix is taken in, or None if it has to wait for the next round."""
         fix = news.finding.fix
         if fix is None or fix_key(fix) in self._refused:
             return None
         splices = group_splices(fix.splices)
-        if not splices.keys() <= self.layers.keys():
+        path = news.finding.spot.path
+        if not {path, *splices} <= self.layers.keys():
             return None
-        near = {n for path, each in splices.items() for n in self.layers[path].find_near(each)}
-        named = near or {*news.owners} or {*diff.find_namers(news)}
-        owners = frozenset(self._home[number] for number in named)
+        near = {n for name, each in splices.items() for n in self.layers[name].find_near(each)}
+        near = near or {*news.owners}
+        if item is None:  # an import that is used no longer goes with the fixes that used it last
+            near |= self._find_removers(path, fix)
+        owners = frozenset(self._home[number] for number in near)
         batches = [self._batches[number] for number in owners]
         if item is None and fix.safety is not Safety.SAFE:
             return None
@@ -188,6 +200,17 @@ class _Draft:
             return None
         paths = {path for batch in batches for path in batch.paths}
         return _Step(fix, owners, item) if splices.keys() <= paths else None
+
+    def _find_removers(self, path: str, fix: Fix) -> set[int]:
+        """Return the fixes that take away uses of a name that the findings with this fix are about,
+        and that was there before where the fix takes it away.
+        """
+        layers, before = self.layers[path], self._texts[path]
+        here = [each for each in fix.splices if each.path == path]
+        gone = _count_words(layers.text[each.start : each.end] for each in here)
+        old = _count_words(layers.find_original(each, before) for each in here)
+        names = self._named[fix.splices] & gone.keys() & old.keys()
+        return {n for n, words in self._removed[path].items() if names & words} if names else set()
 
     def _join(self, step: _Step) -> None:
         """Let the batches that a step goes on top of become one, with its item."""
@@ -271,6 +294,26 @@ def _fits(batch: Batch, texts: Mapping[str, str]) -> bool:
     splices = batch.patch.splices if batch.patch else ()
     inside = (s.path in texts and 0 <= s.start <= s.end <= len(texts[s.path]) for s in splices)
     return bool(splices) and all(inside) and not has_overlap(splices)
+
+
+def _find_names(findings: Iterable[Finding]) -> dict[tuple[Splice, ...], set[str]]:
+    """Return by fix the names that the findings with it are about."""
+    found: dict[tuple[Splice, ...], set[str]] = {}
+    for finding in findings:
+        if finding.fix is not None:
+            names = (name.rpartition(".")[2] for name in finding.context.names)
+            found.setdefault(finding.fix.splices, set()).update(names)
+    return found
+
+
+def _find_removed(text: str, splices: Sequence[Splice]) -> set[str]:
+    """Return the words that are there less often with the splices."""
+    old = _count_words(text[each.start : each.end] for each in splices)
+    return set(old - _count_words(each.text for each in splices))
+
+
+def _count_words(texts: Iterable[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in _WORD.findall(text))
 
 
 def _name(finding: Finding) -> _Name:
