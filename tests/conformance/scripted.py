@@ -22,7 +22,7 @@ from punchlist.adapters.trackers.files import FilesTracker
 from punchlist.app.after.audit import Audit, audit_lines
 from punchlist.engine import Engine, Limits
 from punchlist.model.checks.changed_lines import ExecutedLines
-from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
+from punchlist.model.checks.check import Check, CheckKind, CheckResult, CoveredRun, TestOutcome
 from punchlist.model.dedup.identity import Source
 from punchlist.model.finding.finding import Finding, Fix, Safety, Splice, Spot
 from punchlist.model.finding.severity import Severity
@@ -188,8 +188,8 @@ class Judge:
     async def run_sentinel(self, check, tree, kinds):
         return self.blind
 
-    async def find_executed(self, check, tree, *, sources=()):
-        return self.lines(tree) if callable(self.lines) else self.lines
+    async def run_covered(self, check, tree, *, sources=()):
+        return CoveredRun(self.lines(tree) if callable(self.lines) else self.lines)
 
     async def hash_environment(self, check):
         return self.stands_on

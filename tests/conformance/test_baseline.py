@@ -197,6 +197,23 @@ def test_on_other_ground_the_base_is_measured_again(bench):
     assert not bench.run().checks.baselines["tests"].cached
 
 
+class HalfLoaded(Judge):
+    """A file of tests cannot be imported; the others pass."""
+
+    async def run(self, check, tree, *, only=()):
+        said = await super().run(check, tree, only=only)
+        tests = {"always": PASSED, "tests/b.py": FAILED}
+        return replace(said, tests=tests, exit_code=1, unloaded=("tests/b.py",))
+
+
+def test_a_base_with_a_file_that_did_not_load_is_remembered(bench):
+    bench.judge = HalfLoaded()
+    first, again = bench.run().checks.baselines["tests"], bench.run().checks.baselines["tests"]
+    assert (first.cached, again.cached) == (False, True)
+    assert again.usage.checks == 1, "the file that did not load is tried again"
+    assert again.unloaded == first.unloaded == ("tests/b.py",)
+
+
 def test_what_is_remembered_says_what_it_judges(bench):
     first, again = bench.run().checks.baselines["tests"], bench.run().checks.baselines["tests"]
     assert again.cached

@@ -27,7 +27,7 @@ from punchlist.adapters.reports import REPORTS
 from punchlist.cli.show.item import render_item
 from punchlist.errors import RepositoryError
 from punchlist.model.checks.protected import Protected
-from punchlist.model.finding.finding import Fix, Splice
+from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.ledger.outcome import RunOutcome
@@ -361,7 +361,8 @@ def test_an_item_whose_reviewer_had_nothing_to_do_later_is_not_gone(make_bench):
 
 def test_a_round_that_cannot_be_planned_does_not_do_the_last_one_s_work_again(make_bench):
     bench = make_bench(
-        {"a.py": "one\nmore\n"}, Words(one=(MAJOR, "two"), two=(MAJOR, "three"), more=(MAJOR, None))
+        {"a.py": "one\nmore\n"},
+        Words(safety=Safety.UNSAFE, one=(MAJOR, "two"), two=(MAJOR, "three"), more=(MAJOR, None)),
     )
     asked, at = [], bench.git.open_tree
 
@@ -396,3 +397,15 @@ def test_an_item_stays_in_view_even_where_its_file_is_not_part_of_the_change():
         "a.py",
         "c.py",
     ]
+
+
+def test_what_no_analyzer_looks_at_again_is_not_fixed_by_a_fix_that_overlaps_its_own(make_bench):
+    bench = make_bench({"a.py": "bad text\n"}, Words(bad=(MAJOR, "good")))
+    fix = Fix((Splice("a.py", 0, 8, "other text"),))
+    said = finding(1, "a.py", fix=fix, severity=MINOR)
+    bench.documents = {"document": Said(said)}
+    run = bench.run()
+    (mine,) = [item for item in run.items.values() if item.lead.source == "words"]
+    (theirs,) = [item for item in run.items.values() if item is not mine]
+    assert mine.status is Status.FIXED
+    assert theirs.commit != mine.commit

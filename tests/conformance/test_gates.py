@@ -39,6 +39,20 @@ class Gates(Judge):
         return CheckResult(check=check.name, exit_code=code, seconds=0, tests=tests, output=said)
 
 
+class Pointing(Gates):
+    """Gates that name the lines, as linters do."""
+
+    async def run(self, check, tree, *, only=()):
+        result = await super().run(check, tree, only=only)
+        lines = [
+            f"{path}:{number}:1: is ugly\n"
+            for path, text in tree.texts.items()
+            for number, line in enumerate(text.splitlines(), 1)
+            if "rich" in line
+        ]
+        return replace(result, output="".join(lines)) if check.is_gate else result
+
+
 @pytest.fixture
 def bench(make_bench):
     def make(files, *gates, **red):
@@ -154,3 +168,15 @@ def test_what_a_fix_brings_about_and_a_gate_minds_is_fixed_with_it(make_bench):
     fixed = "x = good\nz = busy\ny = rich\n"
     assert bench.git.commits[run.landing.tip] == {"a.py": fixed, "b.py": fixed}
     assert len(run.items) == 4
+
+
+@pytest.mark.parametrize(("judge", "most"), [(Pointing, 6), (Gates, 20)])
+def test_of_many_fixes_in_a_file_the_lines_that_a_gate_names_tell_the_culprits(bench, judge, most):
+    lines = ["x = bad\n"] * 30
+    lines[7] = lines[21] = "y = poor\n"
+    made = bench({"a.py": "".join(lines)}, GATE, style=find_rich)
+    made.judge = judge(style=find_rich)
+    run = made.run()
+    left = {line for (_, line), status in statuses(run).items() if status is not Status.FIXED}
+    assert left == {8, 22}
+    assert made.judge.runs.count("style") <= most

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from scripted import CHECK, MAJOR, Judge, Said, Watch, Words, finding
 
 from punchlist.model.checks.check import CheckKind, CheckResult
+from punchlist.model.checks.check import TestOutcome as Outcome
 from punchlist.model.finding.finding import Fix, Safety, Splice
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
@@ -265,3 +266,33 @@ def test_no_verdict_at_all_is_not_green():
     assert not ev.Tried(batches=(1,), verdicts=(), complete=True).green
     assert not CheckResult(check="tests", exit_code=None, seconds=0).green
     assert not CheckResult(check="tests", exit_code=0, seconds=0, trouble="timed out").green
+
+
+class Shaky(Judge):
+    """Its test passes on the base, then as it is told, then passes."""
+
+    def __init__(self, *outcomes) -> None:
+        super().__init__()
+        self.left = [True, *outcomes]
+
+    async def run(self, check, tree, *, only=()):
+        said = await super().run(check, tree, only=only)
+        passed = self.left.pop(0) if self.left else True
+        outcome = Outcome.PASSED if passed else Outcome.FAILED
+        return replace(said, tests={"shaky": outcome}, exit_code=int(not passed))
+
+
+def test_a_fix_that_only_a_flaky_test_speaks_against_is_tried_again(make_bench):
+    chain = Words(safety=Safety.UNSAFE, one=(MAJOR, "two"), two=(MAJOR, "three"))
+    bench = make_bench({"a.py": "one\n"}, chain)
+    flaky = (False, True, True)  # of all tests, of the red one alone, of all tests again
+    accused = (False, False, True, False)  # the last three: alone, without the fix, and with it
+    bench.judge = Shaky(*flaky, *accused)
+    run = bench.run()
+    assert run.checks.flaky == {"shaky"}
+    assert [item.status for item in run.items.values()] == [Status.FIXED] * 2
+    second = list(run.items.values())[1]
+    refused = [attempt for attempt in second.attempts if attempt.fact is Fact.REJECTED]
+    assert [attempt.why for attempt in refused] == [
+        "not judged: shaky: red at one time and green at another"
+    ]

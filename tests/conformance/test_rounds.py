@@ -10,7 +10,7 @@ from made import made_run
 from punchlist.engine.stop_rules import stop_reason
 from punchlist.errors import WorkflowError
 from punchlist.model.dedup.identity import Source
-from punchlist.model.finding.finding import Spot
+from punchlist.model.finding.finding import Safety, Spot
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.ledger.run import Round, Run, WorkflowPosition
 from punchlist.workflow.language import Until
@@ -154,9 +154,18 @@ def test_the_default_loop_leaves_an_item_that_comes_back_after_its_own_fixes(mak
     assert bench.audit(run.id).ok
 
 
-def test_fixes_that_uncover_one_another_are_followed_to_the_end(make_bench):
+def test_safe_fixes_that_uncover_one_another_are_one_fix(make_bench):
     chain = {f"step{n}": (MAJOR, f"step{n + 1}") for n in range(6)}
     bench = make_bench({"a.py": "step0\n"}, Words(**chain))
+    run = bench.run(asking(rounds=8, cap=8))
+    assert bench.git.commits[run.landing.tip]["a.py"] == "step6\n"
+    assert (len(run.landing.landed), len(run.position.rounds)) == (1, 1)
+    assert run.ended == "fixed"
+
+
+def test_fixes_that_uncover_one_another_are_followed_to_the_end(make_bench):
+    chain = {f"step{n}": (MAJOR, f"step{n + 1}") for n in range(6)}
+    bench = make_bench({"a.py": "step0\n"}, Words(safety=Safety.UNSAFE, **chain))
     run = bench.run(asking(rounds=8, cap=8))
     assert run.position.rounds[-1].stop == "no must-fix item is open"
     assert len(run.find_items(Status.FIXED)) == 6
@@ -176,7 +185,9 @@ class Chain(Words):
 
 def test_links_of_a_chain_that_look_alike_are_items_of_their_own(make_bench):
     links = "".join(f"    elif kind == {n}:\n        return {n}\n" for n in range(5))
-    bench = make_bench({"a.py": f"def f(kind):\n{links}"}, Chain(**{"elif": (MINOR, "if")}))
+    bench = make_bench(
+        {"a.py": f"def f(kind):\n{links}"}, Chain(safety=Safety.UNSAFE, **{"elif": (MINOR, "if")})
+    )
     run = bench.run()
     assert [item.status for item in run.items.values()] == [Status.FIXED] * 5
     assert not any(item.undone for item in run.items.values())

@@ -93,6 +93,8 @@ def test_the_fix_that_breaks_a_test_is_named_and_left_out(ran):
     assert [attempt.why for attempt in rejected] == [
         "breaks tests.test_shop.Shop.test_the_old_name_still_works"
     ]
+    (neighbour,) = [item for item in by_rule(run, "F401") if "os.path" in item.lead.title]
+    assert neighbour.status is Status.FIXED
     assert "test_the_old_name_still_works" in rejected[0].evidence
     assert "dumps" in place.repo.git("show", f"{run.landing.branch}:shop/compat.py")
 

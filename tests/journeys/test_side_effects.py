@@ -9,9 +9,9 @@ from punchlist.views.summary import summarize_run
 FILES = {
     "calc/__init__.py": "",
     "calc/sums.py": (
-        "import json\nimport os\n\n\n"
+        "import json\n\n\n"
         "def add(a, b):\n    l = a\n    return a + b\n\n\n"
-        "def less(a, b):\n    here = os.sep\n    return a - b\n\n\n"
+        "def less(a, b):\n    where = a\n    here = where\n    return a - b\n\n\n"
         "def same(a, b):\n    return a == b and (not a is None)\n"
     ),
     "tests/__init__.py": "",
@@ -43,7 +43,7 @@ def test_what_vanishes_with_another_fix_carries_its_commit(place):
     order = [landed.commit for landed in run.landing.landed]
     assert order.index(cause.made_in) < len(order) - 2, "it is not simply the last one"
     assert vanished.commit in place.repo.git("rev-list", run.landing.branch).split()
-    (made,) = [item for item in by_rule["F401"] if "`os`" in item.lead.title]
+    (made,) = [item for item in by_rule["F841"] if "`where`" in item.lead.title]
     assert made.made
     summary = summarize_run(run)
     assert summary.headline.startswith(f"All {len(run.items) - 1} items are fixed")

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from punchlist.model.checks.changed_lines import ExecutedLines
-from punchlist.model.checks.check import Check, CheckResult
+from punchlist.model.checks.check import Check, CheckResult, CoveredRun
 from punchlist.ports.tree import Tree
 
 
@@ -21,11 +20,11 @@ class CheckRunner(Protocol):
         """
         ...
 
-    async def find_executed(
+    async def run_covered(
         self, check: Check, tree: Tree, *, sources: Sequence[str] = ()
-    ) -> ExecutedLines:
-        """Run the check once more and return which lines of which Python files it executes, and
-        which lines of the `sources` can be executed.
+    ) -> CoveredRun:
+        """Run the check once and return, beside its result, which lines of which Python files it
+        executes, and which lines of the `sources` can be executed.
         """
         ...
 

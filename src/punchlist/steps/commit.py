@@ -23,16 +23,15 @@ from punchlist.steps.judging.baseline import judge_view
 from punchlist.steps.judging.patch_text_scan import PROSE
 from punchlist.steps.support.arrange_commits import (
     arrange_commits,
+    describe_item,
     keep_commits,
-    locate_item,
     make_subject,
     one_line,
     render_trailers,
 )
-from punchlist.steps.support.batching import current_fix_key, standing
+from punchlist.steps.support.batching import standing, tried_key
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 from punchlist.views.item_words import describe_proof
-from punchlist.views.safe_text import safe_text
 
 UNHEARD = (
     "it may run what the repository names, and that was not allowed; `punchlist allow` or --yes"
@@ -192,8 +191,9 @@ async def _commit_batches(
 
 def _describe_landing(batch: Batch, sha: str, run: Run) -> Landed:
     items = run.claimed_items(batch)
-    rule = run.items[items[0]].current.rule
-    return Landed(batch.number, sha, items, rule, batch.uses_agent, round=run.position.round)
+    rules = [run.items[item].current.rule for item in items[: 1 if batch.uses_agent else None]]
+    named = ", ".join(sorted({rule for rule in rules if rule}))
+    return Landed(batch.number, sha, items, named, batch.uses_agent, round=run.position.round)
 
 
 async def publish_branch(task: Publish, run: Run, world: World) -> Published:
@@ -235,9 +235,10 @@ def _reject_batches(batches: Sequence[Batch], run: Run, refused: str) -> tuple[M
             by="pre-commit",
             why="a git hook refused the commit",
             evidence=refused[-4000:],
-            ref=current_fix_key(run.items[item]),
+            ref=tried_key(batch, run.items[item]),
         )
-        for item in _list_claimed(batches, run)
+        for batch in batches
+        for item in run.claimed_items(batch)
     )
 
 
@@ -260,16 +261,15 @@ def _commit_title(batch: Batch, run: Run) -> str:
 def render_message(batch: Batch, run: Run) -> str:
     """Render the commit message: subject, location, proofs, notes, and trailers for machines."""
     claims = run.claimed_items(batch) or batch.items
-    lead = run.items[claims[0]].current
     round_ = run.position.round
     short = make_subject(run, _commit_title(batch, run), round_, claims)
-    where = locate_item(run.items[claims[0]])
     proofs = {item: find_proofs(batch, run, item) for item in claims}
     said = (describe_proof(proof) for item in claims for proof in proofs[item])
     lines = [f"Proof: {text}" for text in dict.fromkeys(map(one_line, said))]
     lines += [f"Note: {one_line(note)}" for note in find_notes(batch, run)]
     proven = "\n".join(lines)
-    about = f"{where}: {safe_text(lead.title)}"
+    named = claims[: 1 if batch.uses_agent else None]
+    about = "\n".join(describe_item(run.items[item]) for item in named)
     kinds = {item: [proof.kind for proof in proofs[item]] for item in claims}
     return "\n\n".join((short, about, proven, render_trailers(run, kinds, run.head)))
 

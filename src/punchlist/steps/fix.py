@@ -18,7 +18,7 @@ from punchlist.ports.fixer import BatchFix
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
 from punchlist.steps.support.agent_fix import AgentFix, fix_with_agent
-from punchlist.steps.support.batching import current_fix_key, must_be_alone
+from punchlist.steps.support.batching import must_be_alone, tried_key
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
 
@@ -160,7 +160,7 @@ def _build_moves(batch: Batch, items: dict[int, Item], refused: str | None) -> l
     by = batch.fixer
     if refused is None:
         return [Move(item, Fact.SAID_FIXED, by=by, why=batch.title) for item in batch.items]
-    keys = {item: current_fix_key(items[item]) for item in batch.items}
+    keys = {item: tried_key(batch, items[item]) for item in batch.items}
     return [
         Move(item, Fact.SAID_DEFERRED, by=by, why=refused, ref=key) for item, key in keys.items()
     ]

@@ -14,6 +14,7 @@ from punchlist.ports.world import World
 from punchlist.steps.support.batching import (
     CHURN,
     GONE,
+    BatchPlan,
     Options,
     can_try,
     give_up_items,
@@ -21,6 +22,7 @@ from punchlist.steps.support.batching import (
     make_batches,
 )
 from punchlist.steps.support.files import read_files, write_files
+from punchlist.steps.support.fixed_point import settle_fixes
 from punchlist.steps.support.project_context import build_task, open_tip
 from punchlist.steps.verb import Action, Verb, select_pending
 from punchlist.views.plans.plan_files import EditedPlan, plan_files, read_plan
@@ -115,7 +117,9 @@ async def ask_planner(task: Consider, run: Run, world: World) -> Planned:
 async def arrange_batches(task: Arrange, run: Run, world: World) -> Planned:
     async with world.trees.open_tree(run.landing.tip) as tree:
         present = frozenset(tree.files())
-    plan = plan_batches(run, task.options, world.protected, present)
+    found = plan_batches(run, task.options, world.protected, present)
+    found = await settle_fixes(found, run, world)
+    plan = Planned(batches=found.batches, waiting=found.waiting, moves=found.moves)
     considered = run.position.here.get("todos")
     if isinstance(considered, Planned) and considered.after:
         plan = replace(plan, after=order_batches(plan.batches, considered.after))
@@ -126,7 +130,7 @@ async def arrange_batches(task: Arrange, run: Run, world: World) -> Planned:
 
 def plan_batches(
     run: Run, options: Options, protected: Protected, present: frozenset[str]
-) -> Planned:
+) -> BatchPlan:
     moves = (*_block_deleted(run, present), *give_up_items(run, options))
     gone = {move.item for move in moves}
     wanted = [
@@ -135,7 +139,7 @@ def plan_batches(
         if item.number not in gone and can_try(item, options, run)
     ]
     found = make_batches(sorted(wanted, key=reading_order), run, options, protected)
-    return Planned(batches=found.batches, waiting=found.waiting, moves=moves)
+    return replace(found, moves=moves)
 
 
 def _block_deleted(run: Run, present: frozenset[str]) -> Iterator[Move]:

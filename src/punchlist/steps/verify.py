@@ -20,7 +20,7 @@ from punchlist.model.checks.group_testing import (
 )
 from punchlist.model.finding.finding import Safety
 from punchlist.model.item.batch import Batch
-from punchlist.model.item.item import Fact, Move
+from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger.events import Rechecked, Tried, Verified
 from punchlist.model.ledger.run import Run
@@ -39,7 +39,7 @@ from punchlist.steps.judging.gates.coverage import find_uncovered
 from punchlist.steps.judging.recheck import Recheck, recheck_batches
 from punchlist.steps.judging.refutations import remember_refutations
 from punchlist.steps.judging.trial import Try, run_trial
-from punchlist.steps.support.batching import current_fix_key
+from punchlist.steps.support.batching import current_fix_key, tried_key
 from punchlist.steps.support.wording import join_few
 from punchlist.steps.verb import Action, Verb, VerbOptions, select_pending
 
@@ -277,6 +277,9 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
         batch = run.work.batches.get(number)
         if batch and number not in failed and (why := _find_objection(batch, task, run, lines)):
             failed[number] = why
+    culprits = task.found.culprits.items()
+    doubtful = {number for number, tests in culprits if _is_doubtful(tests, task.found, run)}
+    unread = failed.keys() - task.refused.keys() - task.found.culprits.keys()
     landing = [batch.number for batch in standing if batch.number not in failed]
     failed |= await find_uncovered(landing, run, world)
     moves = tuple(
@@ -285,13 +288,19 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
             Fact.REJECTED,
             by="verify",
             why=why,
-            ref=current_fix_key(run.items[item]),
+            ref=""
+            if number in doubtful
+            else _make_key(run.work.batches[number], run.items[item], judged=number not in unread),
             evidence=_quote_failure(number, run) if number in task.found.culprits else "",
         )
         for number, why in sorted(failed.items())
         for item in run.claimed_items(run.work.batches[number])
     )
-    broken = {number: failed[number] for number, tests in task.found.culprits.items() if tests}
+    broken = {
+        number: failed[number]
+        for number, tests in task.found.culprits.items()
+        if tests and number not in doubtful
+    }
     await remember_refutations(broken, run, world)
     passed = tuple(number for number in run.work.patches if number not in failed)
     return Verified(
@@ -305,12 +314,29 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
     )
 
 
+def _explain_culprit(number: int, found: SearchResult, run: Run) -> str:
+    """Return what a fix breaks, as far as it is known."""
+    broken = found.culprits[number]
+    if _is_doubtful(broken, found, run):
+        return f"not judged: {join_few(broken)}: red at one time and green at another"
+    return f"breaks {join_few(broken)}" if broken else _explain_red(number, run)
+
+
+def _is_doubtful(broken: Sequence[str], found: SearchResult, run: Run) -> bool:
+    """Return whether all tests that speak against a fix were seen to change with the same fixes."""
+    return bool(broken) and run.checks.flaky.union(found.unstable).issuperset(broken)
+
+
+def _make_key(batch: Batch, item: Item, *, judged: bool) -> str:
+    """Return the key of the failure; a single fix that lacks a proof would lack it again."""
+    return tried_key(batch, item) if judged or len(batch.items) > 1 else current_fix_key(item)
+
+
 def _find_objection(batch: Batch, task: Conclude, run: Run, lines: Mapping[int, LineCount]) -> str:
     """Return why a batch may not be committed, or ''."""
     found = task.found
     if batch.number in found.culprits:
-        broken = found.culprits[batch.number]
-        return f"breaks {join_few(broken)}" if broken else _explain_red(batch.number, run)
+        return _explain_culprit(batch.number, found, run)
     if batch.number not in found.good:
         return found.gave_up or "not judged"
     if batch.uses_agent:

@@ -56,7 +56,7 @@ class Checked:
 
     def find_executed(self, check: Check, tree: Folder, sources=()):
         runner = LocalCheckRunner(self.checkout)
-        return asyncio.run(runner.find_executed(check, tree, sources=sources))
+        return asyncio.run(runner.run_covered(check, tree, sources=sources)).lines
 
     def hash_environment(self, check: Check) -> str:
         return asyncio.run(LocalCheckRunner(self.checkout).hash_environment(check))

@@ -14,6 +14,7 @@ from punchlist.adapters.checks.runner import LocalCheckRunner
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.adapters.git.worktrees import WorkTrees
+from punchlist.adapters.process.fixed_addresses import find_prefix
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.check import TestOutcome as Outcome
 
@@ -506,3 +507,21 @@ def test_pytest_cov_is_off_while_the_executed_lines_are_measured(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", raising=False)
     assert switch_off_others(words.split()) == measured.split()
+
+
+def test_tests_run_at_the_same_addresses_each_time_where_the_system_lets_them(checked, on_path):
+    on_path("setarch")
+    find_prefix.cache_clear()
+    test = (
+        "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+        "        seen = int(open('/proc/self/personality').read(), 16)\n"
+        "        assert seen & 0x40000, 'at random'\n"
+    )
+    if not find_prefix():
+        pytest.skip("this system does not let programs switch off address randomisation")
+    result = checked.run(UNITTEST, checked.tree({"tests/__init__.py": "", "tests/test_a.py": test}))
+    missing = replace(UNITTEST, command=("/nonexistent/python", "-m", "unittest"))
+    gone = checked.run(missing, checked.tree({}, "again")).trouble
+    find_prefix.cache_clear()
+    assert list(result.tests.values()) == [PASSED], result.output
+    assert gone == "command not found: /nonexistent/python"

@@ -4,6 +4,7 @@ import sys
 
 from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.check import TestOutcome as Outcome
+from punchlist.model.checks.hook_files import HookFiles
 
 PYTEST = (sys.executable, "-m", "pytest", "--disable-plugin-autoload")
 SAYS = """\
@@ -44,3 +45,20 @@ def test_examples_of_modules_that_are_no_tests_are_run(checked):
     assert checked.run(check, tree, only=(good,)).tests == {good: Outcome.PASSED}
     none = checked.run(check, checked.tree({"tests/test_it.py": "def test_it(): pass\n"}, "none"))
     assert none.trouble == "no test was collected"
+
+
+def test_a_hook_gets_the_tracked_files_that_pre_commit_gives_it_and_no_lent_environment(checked):
+    (checked.checkout / ".venv").mkdir()
+    (checked.checkout / ".venv/big.py").write_text("")
+    given = HookFiles(excluded=("^app/old/",), suffixes=(".py",))
+    echo = Check(
+        name="style",
+        command=("sh", "-c", 'echo "$@"; exit 1', "hook"),
+        kind=CheckKind.GATE,
+        given=given,
+    )
+    files = dict.fromkeys(("app/a.py", "app/old/b.py", "app/c.txt"), "")
+    result = checked.run(echo, checked.tree(files))
+    assert result.output.split() == ["app/a.py"]
+    none = checked.run(echo, checked.tree({"README": ""}, "none"))
+    assert (none.green, none.output) == (True, "")

@@ -109,6 +109,17 @@ def test_commands_of_several_environments_are_run_together(found):
     assert commands == {"pytest": "-m pytest --doctest-modules tests app"}
 
 
+def test_a_command_for_the_examples_of_the_package_and_one_for_all_tests_are_two_checks(found):
+    """Merged, the examples of everything would be loaded, scripts that exit among it."""
+    tox = "[testenv]\ncommands =\n  pytest --doctest-modules app\n  pytest -W error\n"
+    files = {**TEST, "dev/bump.py": "raise SystemExit\n", "tox.ini": tox}
+    commands, _ = found(files)
+    assert commands == {
+        "pytest": "-m pytest -W error",
+        "pytest #2": "-m pytest --doctest-modules app",
+    }
+
+
 def test_a_command_for_few_of_the_tests_does_not_keep_the_others_from_running(found):
     bench = {"bench/test_speed.py": "", "tests/test_b.py": "", "tests/test_c.py": ""}
     files = {".github/workflows/speed.yml": GITHUB.format("pytest bench"), **TEST, **bench}
@@ -127,7 +138,7 @@ def test_a_command_for_few_of_the_tests_does_not_keep_the_others_from_running(fo
             {".github/workflows/ci.yml": GITHUB.format("uv run --group dev python -m pytest tests")},
             {"pytest": f"{PYTEST} tests", "black": "--check ."},
         ),
-        ({".pre-commit-config.yaml": HOOKS}, {"pytest": PYTEST, "ruff check": "check --exit-non-zero-on-fix .", "mypy": "app"}),
+        ({".pre-commit-config.yaml": HOOKS}, {"pytest": PYTEST, "ruff check": "check --force-exclude --exit-non-zero-on-fix", "mypy": "app"}),
         (
             {"setup.cfg": "[flake8]\nmax-line-length = 99\n", "pyproject.toml": "[tool.black]\n", "tox.ini": "[testenv]\ncommands = black app\n"},
             {"pytest": PYTEST, "black": "--check app", "flake8": "--extend-exclude=.venv,venv,node_modules ."},

@@ -54,8 +54,8 @@ class Counting:
     async def run_sentinel(self, check, tree, kinds):
         return await self.inner.run_sentinel(check, tree, kinds)
 
-    async def find_executed(self, check, tree, *, sources=()):
-        return await self.inner.find_executed(check, tree, sources=sources)
+    async def run_covered(self, check, tree, *, sources=()):
+        return await self.inner.run_covered(check, tree, sources=sources)
 
     async def hash_environment(self, check):
         return await self.inner.hash_environment(check)

@@ -18,12 +18,13 @@ from punchlist.adapters.checks.junit import LIMIT, read_untrusted
 from punchlist.adapters.checks.test_ids import ModuleNames
 from punchlist.adapters.checks.test_runners import DIALECTS, CheckSession
 from punchlist.adapters.checks.watch_loads import prepare_watch, read_loads
-from punchlist.adapters.folders.look import resolve_path
+from punchlist.adapters.folders.look import path_exists, resolve_path
 from punchlist.adapters.folders.temporary import temporary_folder
+from punchlist.adapters.process.fixed_addresses import find_prefix
 from punchlist.adapters.process.run import Origin, ProcessResult, run
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
 from punchlist.model.checks.changed_lines import ExecutedLines
-from punchlist.model.checks.check import Check, CheckKind, CheckResult
+from punchlist.model.checks.check import Check, CheckKind, CheckResult, CoveredRun
 from punchlist.model.checks.failure_cause import find_python
 from punchlist.model.checks.protected import Protected
 from punchlist.model.finding.guarded_text import parse_json
@@ -31,6 +32,7 @@ from punchlist.ports.tree import Tree
 
 _CHILD_LINES = Path(__file__).with_name("child_lines.py")
 _NOT_INSTALLED = 70
+_PYTHON_TESTS = (CheckKind.PYTEST, CheckKind.UNITTEST)
 _DISPLACED = "trace function changed"
 """What coverage.py warns of when another tool measures in the same process."""
 _FEW = 300
@@ -75,16 +77,16 @@ class LocalCheckRunner:
         seen = await self._run_check(check, tree, stop_after=_SENTINEL_FAILURES)
         return sentinel.judge_result(planted, seen.result, seen.text)
 
-    async def find_executed(
+    async def run_covered(
         self, check: Check, tree: Tree, *, sources: Sequence[str] = ()
-    ) -> ExecutedLines:
+    ) -> CoveredRun:
         """Run the check under coverage.py, if the Python that runs it has that."""
         python = find_python(check.command)
         if not python:
-            return ExecutedLines(unknown="its command does not begin with a Python")
+            return CoveredRun(ExecutedLines(unknown="its command does not begin with a Python"))
         with self._make_session(check, tree) as session:
             (session.reports / "sources.json").write_bytes(msgspec.json.encode(sources))
-            return await _measure_lines(session, tree, await self._load_context())
+            return await _run_covered(session, tree, await self._load_context())
 
     async def hash_environment(self, check: Check) -> str:
         return await asyncio.to_thread(compute_stamp, check, await self._load_context())
@@ -93,6 +95,8 @@ class LocalCheckRunner:
         self, check: Check, tree: Tree, *, only: tuple[str, ...] = (), stop_after: int = 0
     ) -> CheckRunOutput:
         ground = await self._load_context()
+        if check.given and not check.given.select(tree.files()):
+            return CheckRunOutput(CheckResult(check=check.name, exit_code=0, seconds=0), "")
         with self._make_session(check, tree) as session:
             limited = replace(session, only=only, stop_after=stop_after)
             return await _run_session(limited, tree, ground)
@@ -122,12 +126,16 @@ class LocalCheckRunner:
 async def _run_session(
     session: CheckSession, tree: Tree, ground: CheckoutContext
 ) -> CheckRunOutput:
-    check, dialect = session.check, DIALECTS[session.check.kind]
-    watched = session.reports / "watched"
-    whole = not session.only and not session.stop_after and check.kind is not CheckKind.GATE
-    command = dialect.build_command(session)
-    ran = await _start(command, session, tree, ground, watched=watched if whole else None)
-    parsed = dialect.parse_results(session, ran)
+    gate = session.check.kind is CheckKind.GATE
+    whole = not session.only and not session.stop_after and not gate
+    watched = session.reports / "watched" if whole else None
+    command = DIALECTS[session.check.kind].build_command(session)
+    return _read_result(session, await _start(command, session, tree, ground, watched=watched))
+
+
+def _read_result(session: CheckSession, ran: ProcessResult) -> CheckRunOutput:
+    check = session.check
+    parsed = DIALECTS[check.kind].parse_results(session, ran)
     printed = evidence.join_streams(ran)
     result = CheckResult(
         check=check.name,
@@ -138,7 +146,7 @@ async def _run_session(
         trouble=ran.trouble or parsed.trouble,
         unloaded=parsed.unloaded,
         failures=parsed.failures,
-        loads=read_loads(watched),
+        loads=read_loads(session.reports / "watched"),
     )
     return CheckRunOutput(result, printed + _read_report(session.reports / "junit.xml"))
 
@@ -154,10 +162,13 @@ async def _start(
     """Run the command; the files that Python loads are noted in `watched`."""
     with prepare_launch(tree, ground, session.reports, command) as stage:
         env = prepare_watch(watched, stage.cwd, stage.env) if watched else stage.env
+        # Of a program that is missing, only what starts it by itself says so.
+        there = "/" in command[0] and path_exists(Path(command[0]))
+        fixed = find_prefix() if there and session.check.kind in _PYTHON_TESTS else ()
         if session.check.kind is CheckKind.GATE:  # no module of the tree may pass for the tool
             env = {name: value for name, value in env.items() if name != "PYTHONPATH"}
         return await run(
-            command,
+            [*fixed, *command],
             origin=Origin.THEIRS,
             cwd=stage.cwd,
             env=env,
@@ -168,15 +179,18 @@ async def _start(
         )
 
 
-async def _measure_lines(
-    session: CheckSession, tree: Tree, ground: CheckoutContext
-) -> ExecutedLines:
+async def _run_covered(session: CheckSession, tree: Tree, ground: CheckoutContext) -> CoveredRun:
     python, *rest = DIALECTS[session.check.kind].build_command(session)
     child = session.reports / _CHILD_LINES.name
     shutil.copyfile(_CHILD_LINES, child)
-    ran = await _start([python, str(child), *rest], session, tree, ground)
+    watched = session.reports / "watched"
+    ran = await _start([python, str(child), *rest], session, tree, ground, watched=watched)
     if ran.exit_code == _NOT_INSTALLED:
-        return ExecutedLines(unknown=f"coverage.py is not installed for {python}")
+        return CoveredRun(ExecutedLines(unknown=f"coverage.py is not installed for {python}"))
+    return CoveredRun(_read_lines(session, ran), _read_result(session, ran).result)
+
+
+def _read_lines(session: CheckSession, ran: ProcessResult) -> ExecutedLines:
     printed = evidence.join_streams(ran)
     if ran.trouble or _DISPLACED in printed:
         why = ran.trouble or "the check itself measures coverage"

@@ -230,7 +230,8 @@ class Gate:
     _APART = re.compile(r"""[\s:"'`(),\[\]=]+""")
 
     def build_command(self, session: CheckSession) -> list[str]:
-        return list(session.check.command)
+        given = session.check.given
+        return [*session.check.command, *(given.select(session.names.files) if given else ())]
 
     def parse_results(self, session: CheckSession, ran: ProcessResult) -> ParsedTests:
         if ran.exit_code == 0:

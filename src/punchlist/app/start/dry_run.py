@@ -17,7 +17,7 @@ from punchlist.app.start.agents import RunFiles, load_prompts
 from punchlist.app.start.request import Prepared
 from punchlist.engine import Engine, Limits, Watcher
 from punchlist.model.checks.changed_lines import ExecutedLines
-from punchlist.model.checks.check import Check
+from punchlist.model.checks.check import Check, CoveredRun
 from punchlist.model.ledger.events import Started
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.ports.agent import Ask, Hear, Reply
@@ -58,10 +58,10 @@ class _PromptRecorder:
 class _NoChecks(LocalCheckRunner):
     """Check runner that runs nothing."""
 
-    async def find_executed(
+    async def run_covered(
         self, check: Check, tree: Tree, *, sources: Sequence[str] = ()
-    ) -> ExecutedLines:
-        return ExecutedLines(unknown="dry run: no check was run")
+    ) -> CoveredRun:
+        return CoveredRun(ExecutedLines(unknown="dry run: no check was run"))
 
 
 async def rehearse_run(session: Session, ready: Prepared, watcher: Watcher) -> list[Prompt]:

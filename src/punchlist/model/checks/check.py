@@ -1,10 +1,15 @@
 """Checks of the project, and verdicts that compare their results with the baseline."""
 
+from collections import Counter
+from collections.abc import Collection
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from punchlist.model.checks.changed_lines import ExecutedLines
 from punchlist.model.checks.excerpt import excerpt
+from punchlist.model.checks.hook_files import HookFiles
 from punchlist.model.checks.loads import Loads
 
 
@@ -39,6 +44,8 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Packages that the project's files name and that Python does not have."""
     files: tuple[str, ...] = ()
     """The project's files that define it; fixers may not change them."""
+    given: HookFiles | None = None
+    """For a GATE that is a hook of pre-commit: the tracked files that come after the command."""
     repair: tuple[str, ...] = ()
     """For a GATE that is a formatter: the command that formats the files."""
 
@@ -87,6 +94,13 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return sorted(test for test, found in self.tests.items() if found is outcome)
 
 
+class CoveredRun(Struct, frozen=True):
+    """A run under coverage.py; no result if that could not be started."""
+
+    lines: ExecutedLines
+    result: CheckResult | None = None
+
+
 class CheckVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A check's result compared with its baseline."""
 
@@ -96,6 +110,8 @@ class CheckVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     failing: tuple[str, ...] = ()
     """Tests that fail now and did not before."""
     flaky: tuple[str, ...] = ()
+    varying: tuple[str, ...] = ()
+    """Test functions whose cases had other ids when the same tree was tested again."""
     collected: int = 0
     seconds: float = 0
     runs: int = 1
@@ -110,12 +126,18 @@ def compare_results(
     *,
     only: frozenset[str] = frozenset(),
     ignored: frozenset[str] = frozenset(),
+    varying: Collection[str] = (),
 ) -> CheckVerdict:
     """Compare a result with the baseline: newly failing, missing or newly skipped tests fail.
 
     `only`: the run was limited to the files of these tests, and only these are judged.
-    `ignored`: tests that fail without any fix, too.
+    `ignored`: tests that fail without any fix, too. `varying`: functions whose cases have other
+    ids in each run: each is one test.
     """
+    fewer = _find_fewer(now, before, varying)
+    if varying:
+        now, before = join_cases(now, varying), join_cases(before, varying)
+        only = frozenset(_find_function(test, varying) for test in only)
 
     def is_judged(test: str) -> bool:
         return test not in ignored and (not only or test in only)
@@ -127,7 +149,7 @@ def compare_results(
         if test not in old_failures and is_judged(test)
     ]
     expected = [test for test in before.find_tests(TestOutcome.PASSED) if is_judged(test)]
-    missing = [test for test in expected if test not in now.tests]
+    missing = [test for test in expected if test not in now.tests or test in fewer]
     skipped = [test for test in expected if now.tests.get(test) is TestOutcome.SKIPPED]
     why = now.trouble or _explain_losses(failing, missing, skipped)
     # The exit code of a limited run speaks of tests that are not judged.
@@ -143,6 +165,43 @@ def compare_results(
         seconds=now.seconds,
         evidence=excerpt(now.output, failing + missing + skipped) if why else "",
     )
+
+
+def find_varying(one: CheckResult, other: CheckResult) -> frozenset[str]:
+    """Return the functions of which each of two runs of the same tree has cases that the other
+    has not.
+    """
+    gone, new = (
+        {test.partition("[")[0] for test in tests if "[" in test}
+        for tests in (one.tests.keys() - other.tests.keys(), other.tests.keys() - one.tests.keys())
+    )
+    return frozenset(gone & new)
+
+
+def join_cases(result: CheckResult, varying: Collection[str]) -> CheckResult:
+    """Return the result with each of these functions as one test: red if a case is red, skipped if
+    all are.
+    """
+    tests: dict[str, TestOutcome] = {}
+    order = (TestOutcome.SKIPPED, TestOutcome.PASSED, TestOutcome.FAILED)
+    for test, outcome in result.tests.items():
+        name = _find_function(test, varying)
+        tests[name] = max(tests.get(name, outcome), outcome, key=order.index)
+    return replace(result, tests=tests)
+
+
+def _find_fewer(now: CheckResult, before: CheckResult, varying: Collection[str]) -> set[str]:
+    """Return the functions that have fewer cases now."""
+    was, here = (
+        Counter(_find_function(test, varying) for test in each.tests) for each in (before, now)
+    )
+    return {name for name in varying if here[name] < was[name]}
+
+
+def _find_function(test: str, varying: Collection[str]) -> str:
+    """Return the function of a case if its ids vary, else the test."""
+    name = test.partition("[")[0]
+    return name if name in varying else test
 
 
 def _explain_losses(failing: list[str], missing: list[str], skipped: list[str]) -> str:

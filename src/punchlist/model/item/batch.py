@@ -43,6 +43,10 @@ class Batch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     mixed: bool = False
     """Touches other files, too: no check could judge it, and it is refused."""
     patch: Patch | None = None
+    grown: bool = False
+    """The patch is more than the fix that the tool proposed: fixes that overlap, or those of what
+    it would bring about, are in it.
+    """
 
     @property
     def uses_agent(self) -> bool:

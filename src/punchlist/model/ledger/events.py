@@ -356,7 +356,9 @@ class Landed(Struct, frozen=True, omit_defaults=True):
     commit: str
     items: tuple[int, ...] = ()
     rule: str = ""
-    """The rule of the analyzer or reviewer that its first item breaks, if it has a name."""
+    """The rule that its first item breaks, if it has a name; the rules of all items, joined by
+    ", ", if a tool made the fix.
+    """
     by_agent: bool = False
     round: int = 0
     """The review round whose findings it fixes; 0 in ledgers of old."""

@@ -51,7 +51,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             return _rechecked(run, event)
         case ev.Tried():
             flaky = run.checks.flaky.union(*(verdict.flaky for verdict in event.verdicts))
-            return replace(run, checks=replace(run.checks, flaky=flaky))
+            varying = run.checks.varying.union(*(verdict.varying for verdict in event.verdicts))
+            return replace(run, checks=replace(run.checks, flaky=flaky, varying=varying))
         case ev.Verified():
             return _verified(run, event)
         case ev.Committed():

@@ -193,6 +193,8 @@ class Checking(Struct, frozen=True, kw_only=True):
     """Baselines of what must stay green, and proves nothing."""
     unverified: str = ""
     flaky: frozenset[str] = frozenset()
+    varying: frozenset[str] = frozenset()
+    """Test functions whose cases have other ids in each run."""
     absent_judges: dict[str, str] = {}
     """By agent: why it gave no verdict on fixes that it was to judge."""
     noise: bool = False

@@ -46,9 +46,13 @@ class Patch(Struct, frozen=True, omit_defaults=True):
 
 
 class ReservedSpans:
-    """Characters and files reserved by patches; a patch that touches them waits for a round."""
+    """Characters and files reserved by patches; a patch that touches them waits for a round.
 
-    def __init__(self) -> None:
+    `adjoining`: what replaces characters beside others that are replaced does not wait.
+    """
+
+    def __init__(self, *, adjoining: bool = False) -> None:
+        self._adjoining = adjoining
         self._spans: dict[str, list[tuple[int, int]]] = {}
         self._whole: set[str] = set()
         self._made: set[str] = set()
@@ -74,9 +78,13 @@ class ReservedSpans:
         spans = self._spans.get(splice.path, [])
         at = bisect_right(spans, (splice.start, splice.end))
         # Touching counts as overlapping: the order of two insertions at one point would be a guess.
-        if at and spans[at - 1][1] >= splice.start:
-            return False
-        return at == len(spans) or spans[at][0] > splice.end
+        near = (*spans[max(at - 1, 0) : at], *spans[at : at + 1])
+        return not any(self._collides(splice, first, last) for first, last in near)
+
+    def _collides(self, splice: Splice, first: int, last: int) -> bool:
+        if self._adjoining and splice.start < splice.end and first < last:
+            return splice.start < last and first < splice.end
+        return splice.start <= last and first <= splice.end
 
 
 def _parent_folders(path: str) -> set[str]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from punchlist.model.checks.changed_lines import ExecutedLines
-from punchlist.model.checks.check import Check, CheckKind, CheckResult, TestOutcome
+from punchlist.model.checks.check import Check, CheckKind, CheckResult, CoveredRun, TestOutcome
 from punchlist.model.checks.coverage import find_families
 from punchlist.model.checks.failure_cause import find_cause, find_lack, find_python, suggest_remedy
 from punchlist.model.checks.loads import join_loads
@@ -50,8 +50,8 @@ async def measure_baseline(task: Measure, run: Run, world: World) -> Baselined:
     key = await baseline_key(check, world)
     began = world.clock()
     kept = await _load_kept(check, key, world)
-    known = kept or await _measure_lines(check, await measure_check(check, world), world)
-    if not kept and not known.unusable and not known.result.unloaded:
+    known = kept or await measure_check(check, world)
+    if not kept and not known.unusable:
         world.cache.put(key, msgspec.json.encode(known))
     known = _require_passed_test(check, known)
     tests, unloaded = known.result.tests, known.result.unloaded
@@ -138,7 +138,10 @@ def _artifact_name(check: Check) -> str:
 async def measure_check(check: Check, world: World) -> Measurement:
     async with world.trees.open_tree(world.change.head, pristine=check_view(check, world)) as tree:
         kinds = find_families(tree.files(), world.protected)
-        result, runs = await rerun_failing(check, tree, world)
+        covered = CoveredRun(ExecutedLines())
+        if not check.is_gate:
+            covered = await world.checks.run_covered(check, tree)
+        result, runs = await rerun_failing(check, tree, world, first=covered.result)
     known = Measurement(result=result, runs=runs)
     if check.kind is CheckKind.GATE and not result.green:
         said = _first_lines(result.output)
@@ -151,16 +154,9 @@ async def measure_check(check: Check, world: World) -> Measurement:
     if not result.green and not result.tests:
         why = f"exits {result.exit_code} on the base and tells nothing per test"
         return _add_cause(check, replace(known, unusable=why))
-    return await _plant_sentinels(check, kinds, known, world)
-
-
-async def _measure_lines(check: Check, known: Measurement, world: World) -> Measurement:
-    """Add which lines a check executes that judges Python."""
-    if known.unusable or ".py" not in known.judges:
-        return known
-    async with world.trees.open_tree(world.change.head, pristine=judge_view(world)) as tree:
-        lines = await world.checks.find_executed(check, tree)
-    return replace(known, lines=lines, runs=known.runs + (not lines.unknown))
+    known = await _plant_sentinels(check, kinds, known, world)
+    judged = not known.unusable and ".py" in known.judges
+    return replace(known, lines=covered.lines) if judged else known
 
 
 def _first_lines(output: str) -> str:
@@ -208,11 +204,14 @@ def _add_cause(check: Check, known: Measurement) -> Measurement:
     return replace(known, cause=cause, remedy=suggest_remedy(cause, check))
 
 
-async def rerun_failing(check: Check, tree: Tree, world: World) -> tuple[CheckResult, int]:
-    """Run the check, once more if it is red and lists no test; rerun failing tests, and the whole
-    check if they pass alone. Return the result and the number of runs.
+async def rerun_failing(
+    check: Check, tree: Tree, world: World, *, first: CheckResult | None = None
+) -> tuple[CheckResult, int]:
+    """Run the check, unless the `first` result is known, once more if it is red and lists no test;
+    rerun failing tests, and the whole check if they pass alone. Return the result and the number
+    of runs.
     """
-    known = await world.checks.run(check, tree)
+    known = first or await world.checks.run(check, tree)
     runs = 1
     if known.trouble or not (known.green or known.tests):
         known = await world.checks.run(check, tree)

@@ -31,7 +31,7 @@ async def find_cured(
     refused = _list_refused(seen, run)
     found: Sequence[Finding] = base
     for _ in range(PASSES):
-        fixed = {path: apply_fixes(path, texts[path], found, refused) for path in texts}
+        fixed = {path: _apply_fixes(path, texts[path], found, refused) for path in texts}
         if fixed == texts:
             break
         texts = fixed
@@ -90,7 +90,7 @@ async def _look_at(
     return found
 
 
-def apply_fixes(path: str, text: str, found: Sequence[Finding], refused: Collection[str]) -> str:
+def _apply_fixes(path: str, text: str, found: Sequence[Finding], refused: Collection[str]) -> str:
     """Return the text with the safe fixes that do not overlap."""
     taken = ReservedSpans()
     patches: list[Patch] = []

@@ -13,14 +13,13 @@ from punchlist.model.item.batch import Batch
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Rechecked
 from punchlist.model.ledger.run import LatestReview, Run
-from punchlist.model.patch.adopt_edits import adopt_edits
 from punchlist.model.patch.hunk import OriginalFile, make_hunks
-from punchlist.model.patch.patch import Patch, combine_patches, group_splices, has_overlap
+from punchlist.model.patch.patch import Patch, combine_patches
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.judging.causes import Name, find_causes
-from punchlist.steps.judging.cures import apply_fixes, find_cured
+from punchlist.steps.judging.cures import find_cured
 from punchlist.steps.judging.gates.culprits import judge_by_gates
 from punchlist.steps.judging.refutations import recall_refutations
 from punchlist.steps.judging.relocation import find_moved
@@ -94,7 +93,6 @@ class _Looks:
         self._settled: set[Name] = set()
         self.formatted: dict[int, Patch] = {}
         self._times_formatted = 0
-        self._cured = False
         self.runs = 0
 
     async def find_guilty(self, left: Sequence[Batch], turn: int) -> dict[int, str] | None:
@@ -123,47 +121,11 @@ class _Looks:
         self.runs += gates.runs
         if gates.formatted:
             self._times_formatted += 1
-            self._adopt(gates.formatted)
+            self.formatted |= gates.formatted
+            known = {**self._run.work.patches, **gates.formatted}
+            self._run = replace(self._run, work=replace(self._run.work, patches=known))
             return None
-        cured = {} if self._cured else await self._cure(gates.refused)
-        self._adopt(cured)
-        left_red = {number: why for number, why in gates.refused.items() if number not in cured}
-        return left_red or None if cured else left_red
-
-    def _adopt(self, patches: Mapping[int, Patch]) -> None:
-        self.formatted |= patches
-        known = {**self._run.work.patches, **patches}
-        self._run = replace(self._run, work=replace(self._run.work, patches=known))
-
-    async def _cure(self, refused: Mapping[int, str]) -> dict[int, Patch]:
-        """Return the patches of tools' fixes that take over the safe fixes of what they bring
-        about, such as an import that becomes unused; done once, for fixes that gates refuse.
-        """
-        self._cured = bool(refused)
-        batches = [self._run.work.batches[number] for number in refused]
-        found: dict[int, Patch] = {}
-        for batch in (each for each in batches if not each.uses_agent):
-            patch = await self._add_cures(batch)
-            others = {n: each for n, each in self._run.work.patches.items() if n != batch.number}
-            spliced = group_splices(s for p in {**others, **found}.values() for s in p.splices)
-            free = all(
-                not has_overlap((*spliced.get(path, ()), *splices))
-                for path, splices in group_splices(patch.splices).items()
-            )
-            if free and patch != self._run.work.patches[batch.number]:
-                found[batch.number] = patch
-        return found
-
-    async def _add_cures(self, batch: Batch) -> Patch:
-        patch = self._run.work.patches[batch.number]
-        before = {path: text for path, text in self.before.items() if path in patch.paths}
-        findings, _ = await _run_analyzers([batch], self._run, self._world, paths=before)
-        new = RecheckDiff(self._run, [batch], before, findings).list_new()
-        for path, text in combine_patches([patch], before).items():
-            cured = apply_fixes(path, text, new, ())
-            known = {batch.number: patch}
-            patch = (known | adopt_edits(path, before[path], known, cured))[batch.number]
-        return patch
+        return dict(gates.refused)
 
 
 async def _find_culprits(

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from punchlist.model.checks.check import Check, CheckVerdict, compare_results
+from punchlist.model.checks.check import (
+    Check,
+    CheckResult,
+    CheckVerdict,
+    compare_results,
+    find_varying,
+)
 from punchlist.model.checks.group_testing import GroupTrial
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Tried
@@ -45,37 +51,53 @@ async def run_trial(task: Try, run: Run, world: World) -> Tried:
     ) as tree:
         for check, excuse in excuses:
             limited = replace(trial, ignored=(*trial.ignored, *sorted(excuse.tests)))
-            verdicts.append(excuse.amend_verdict(await _run_check(check, tree, limited, world)))
+            known = run.checks.varying
+            verdict = await _run_check(check, tree, limited, world, varying=known)
+            verdicts.append(excuse.amend_verdict(verdict))
     spent = Usage(seconds=world.clock() - began, checks=sum(each.runs for each in verdicts))
     return Tried(
         batches=trial.batches, verdicts=tuple(verdicts), complete=not trial.only, usage=spent
     )
 
 
-async def _run_check(check: Check, tree: Tree, trial: GroupTrial, world: World) -> CheckVerdict:
-    """Run the check; if a whole run is red, rerun it whole up to RERUNS times, or once if it had
-    trouble.
+async def _run_check(
+    check: Check, tree: Tree, trial: GroupTrial, world: World, *, varying: frozenset[str]
+) -> CheckVerdict:
+    """Run the check. If a whole run is red, rerun the tests that failed; where that confirms none,
+    rerun it whole up to RERUNS times, or once if it had trouble. Functions whose cases have other
+    ids then are one test each.
 
     A limited run is not repeated: the search itself does that.
     """
     before = load_baseline(check, world)
     only, ignored = frozenset(trial.only), frozenset(trial.ignored)
+    results: list[CheckResult] = []
     verdicts: list[CheckVerdict] = []
-    while len(verdicts) <= RERUNS:
-        result = await world.checks.run(check, tree, only=trial.only)
-        verdict = compare_results(result, before, only=only, ignored=ignored)
-        verdicts.append(verdict)
-        if verdict.passed or only or not trial.repeat:
+    while len(results) <= RERUNS:
+        results.append(await world.checks.run(check, tree, only=trial.only))
+        varying |= find_varying(results[0], results[-1])
+        verdicts = [
+            compare_results(each, before, only=only, ignored=ignored, varying=varying)
+            for each in results
+        ]
+        last = verdicts[-1]
+        if last.passed or only or not trial.repeat:
             break
-        if verdict.trouble and len(verdicts) >= _TROUBLED:
+        if last.trouble and len(verdicts) >= _TROUBLED:
             break
-    return merge_verdicts(verdicts)
+        if len(results) == 1 and last.failing:
+            failing = frozenset(last.failing)
+            again = await world.checks.run(check, tree, only=last.failing)
+            alone = compare_results(again, before, only=failing, ignored=ignored, varying=varying)
+            if alone.failing:
+                return replace(last, failing=alone.failing, varying=tuple(sorted(varying)), runs=2)
+    return replace(merge_verdicts(verdicts), varying=tuple(sorted(varying)))
 
 
 def merge_verdicts(seen: Sequence[CheckVerdict]) -> CheckVerdict:
     """Return the last of several whole runs; tests that failed in all fail, in some are flaky."""
     last = seen[-1]
-    if last.trouble:
+    if last.trouble or seen[0].passed:
         return replace(last, runs=len(seen))
     failed = [frozenset(said.failing) for said in seen if not said.trouble]
     always = frozenset.intersection(*failed)

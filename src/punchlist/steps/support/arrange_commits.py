@@ -93,7 +93,7 @@ def _group_key(chain: Sequence[Landed], by: CommitGrouping) -> tuple[str, ...] |
         return ()
     if by is CommitGrouping.ROUND:
         return ("round", str(max(each.round for each in chain)))
-    rules = tuple(sorted({each.rule for each in chain}))
+    rules = tuple(sorted({rule for each in chain for rule in each.rule.split(", ")}))
     agents = any(each.by_agent for each in chain)
     by_rule = by is CommitGrouping.RULE or (by is CommitGrouping.AUTO and not agents)
     return rules if by_rule and all(rules) else None
@@ -109,7 +109,7 @@ def render_group(made: Sequence[MadeCommit], landed: Sequence[Landed], run: Run)
     if run.started.commit_subject:
         title = pluralize(len(items), "finding")
         subject = make_subject(run, title, max(each.round for each in landed), numbers)
-    listed = "\n".join(f"- {locate_item(item)}: {one_line(item.current.title)}" for item in items)
+    listed = "\n".join(f"- {describe_item(item)}" for item in items)
     seen = "\n".join(_list_evidence(items))
     claims, head = _join_claims(made, numbers)
     return "\n\n".join(filter(None, (subject, listed, seen, render_trailers(run, claims, head))))
@@ -156,7 +156,7 @@ def render_trailers(run: Run, proofs: Mapping[int, Sequence[ProofClass]], head: 
 
 
 def _group_subject(landed: Sequence[Landed], count: int, titles: Mapping[int, str]) -> str:
-    rules = sorted({each.rule for each in landed if each.rule})
+    rules = sorted({rule for each in landed for rule in each.rule.split(", ") if rule})
     if not rules:
         return f"Fix {titles.get(landed[0].batch, 'items')} and {count - 1} more"
     named = ", ".join(rules) if len(rules) <= _FEW else f"{len(rules)} rules"
@@ -177,11 +177,12 @@ def one_line(text: str) -> str:
     return safe_text(" ".join(text.split()))
 
 
-def locate_item(item: Item) -> str:
-    """Return the file and line of an item, in one line."""
+def describe_item(item: Item) -> str:
+    """Return the file, line and title of an item, in one line."""
     spot = item.current.spot
     path = one_line(spot.path)
-    return f"{path}:{spot.line}" if spot.line else path
+    where = f"{path}:{spot.line}" if spot.line else path
+    return f"{where}: {one_line(item.current.title)}"
 
 
 def shorten_subject(text: str) -> str:

@@ -34,6 +34,8 @@ _PASSING = frozenset(
 """Trouble after which an agent is asked again in the next round."""
 ALONE = "alone"
 """The `ref` of an attempt whose change could not be told apart: the item is asked for alone."""
+GROWN = "grown"
+"""The `ref` of a tool's fix that did not hold together with more: it is tried as proposed."""
 
 
 class Grouping(StrEnum):
@@ -130,8 +132,14 @@ def _explain_giving_up(item: Item) -> str:
 
 
 class BatchPlan(Struct, frozen=True):
+    """`waiting`: how many items wait for the next round; `overlapping`: those of them whose fix by
+    a tool overlaps another.
+    """
+
     batches: tuple[Batch, ...]
     waiting: int
+    overlapping: tuple[Item, ...] = ()
+    moves: tuple[Move, ...] = ()
 
 
 def make_batches(
@@ -147,38 +155,49 @@ def make_batches(
     agents = [_make_agent_batch(group, run.by_item.todos) for group in groups]
     numbered = enumerate([*tools, *agents], run.last_batch + 1)
     batches = tuple(replace(batch, number=number) for number, batch in numbered)
-    return BatchPlan(batches, waiting + len(theirs) - len(free))
+    return BatchPlan(batches, len(waiting) + len(theirs) - len(free), waiting)
 
 
-def _batch_tool_fixes(items: list[Item], protected: Protected) -> tuple[list[Batch], int]:
-    """Return one batch per distinct fix, and how many items wait because their fix overlaps."""
+def _batch_tool_fixes(
+    items: list[Item], protected: Protected
+) -> tuple[list[Batch], tuple[Item, ...]]:
+    """Return one batch per distinct fix, and the items that wait because their fix overlaps."""
     together: dict[Patch, list[Item]] = {}
     for item in items:
         if item.current.fix is not None:
             together.setdefault(Patch(splices=item.current.fix.splices), []).append(item)
     drafts = [_make_tool_batch(patch, same, protected) for patch, same in together.items()]
-    taken = ReservedSpans()
+    known = {item.number: item for item in items}
+    taken = ReservedSpans(adjoining=True)
     batches: list[Batch] = []
-    waiting = 0
+    waiting: list[Item] = []
     for draft in sorted(drafts, key=lambda batch: batch.level):
         if draft.patch is not None and taken.admits(draft.patch):
             taken.reserve(draft.patch)
             batches.append(draft)
         else:
-            waiting += len(draft.items)
-    return batches, waiting
+            waiting += (known[number] for number in draft.items)
+    return batches, tuple(waiting)
+
+
+def name_batch(items: Sequence[Item]) -> str:
+    """Return the title of a tool's fix: its finding, or the rules of several."""
+    titles = {(item.current.rule, item.current.title) for item in items}
+    rules = sorted({rule for rule, _ in titles if rule})
+    if len(titles) > 1 and rules:
+        return f"{', '.join(rules)}: {len(items)} items"
+    lead = items[0].current
+    return f"{lead.rule}: {lead.title}" if lead.rule else lead.title
 
 
 def _make_tool_batch(patch: Patch, items: list[Item], protected: Protected) -> Batch:
-    lead = items[0].current
-    name = f"{lead.rule}: {lead.title}" if lead.rule else lead.title
     judges = [protected.holds(path) for path in patch.paths]
     offered = [item.current.fix.safety for item in items if item.current.fix]
     return Batch(
         number=0,
         items=tuple(item.number for item in items),
         fixer="edits",
-        title=name,
+        title=name_batch(items),
         paths=patch.paths,
         safety=max(offered, key=list(Safety).index, default=Safety.SAFE),
         protected=any(judges),
@@ -233,9 +252,21 @@ def must_be_alone(item: Item) -> bool:
     return any(attempt.ref == ALONE for attempt in item.attempts)
 
 
+def may_grow(item: Item) -> bool:
+    """Return whether its fix by a tool may become one with others."""
+    return GROWN not in item.rejected
+
+
 def current_fix_key(item: Item) -> str:
     """Return the key under which the item's current fix is recorded as tried, or ''."""
     return fix_key(item.current.fix) if item.current.fix else ""
+
+
+def tried_key(batch: Batch, item: Item) -> str:
+    """Return the key under which the failure of an item's batch is recorded. A grown batch tells
+    nothing of the fix that the tool proposed.
+    """
+    return GROWN if batch.grown else current_fix_key(item)
 
 
 def standing(run: Run) -> list[Batch]:

@@ -6,6 +6,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.model.checks.hook_files import HookFiles
 
 UNKNOWN = "\x01"
 """Stands in a line for a value that punchlist does not know."""
@@ -29,6 +32,8 @@ class Line(Struct, frozen=True):
     for_shell: bool = False
     why: str = ""
     """Why it cannot be run in the project's root folder, if that is known."""
+    given: HookFiles | None = None
+    """The files that a hook gets after its arguments."""
 
 
 class Tool(Struct, frozen=True):
@@ -38,6 +43,7 @@ class Tool(Struct, frozen=True):
     arguments: tuple[str, ...]
     origin: str
     python: tuple[str, ...] = ()
+    given: HookFiles | None = None
 
     @property
     def text(self) -> str:
@@ -71,7 +77,7 @@ def parse_line(line: Line) -> Iterator[Tool | Unread]:
         why = line.why or _find_shell(part, for_shell=line.for_shell)
         tool = None if why else strip_wrappers(part, line.origin)
         if tool is not None:
-            yield tool
+            yield replace(tool, given=line.given)
         elif part:
             yield Unread(" ".join(part), line.origin, why or "it is not a tool's command")
 

@@ -33,6 +33,7 @@ from punchlist.adapters.checks.project_files.other_files import (
 from punchlist.adapters.checks.project_files.pytest_arguments import (
     choose_arguments,
     merge_arguments,
+    split_commands,
 )
 from punchlist.adapters.checks.project_files.python_files import read_nox, read_scripts
 from punchlist.adapters.checks.project_files.tox_files import read_tox
@@ -90,7 +91,7 @@ async def find_project_checks(
         if check.kind is CheckKind.PYTEST and own:
             given, dropped = _use_own_arguments(check, own, tree)
             notes += dropped
-            checks.append(given)
+            checks += given
         else:
             checks.append(check)
     if gates:
@@ -111,28 +112,46 @@ def _read_commands(tree: Tree) -> _Commands:
     return _Commands(tuple(by_reader), tuple(unread))
 
 
-def _use_own_arguments(check: Check, own: Sequence[Tool], tree: Tree) -> tuple[Check, list[str]]:
-    """Return the check with the project's arguments, and a note on those that were left out."""
+def _use_own_arguments(
+    check: Check, own: Sequence[Tool], tree: Tree
+) -> tuple[list[Check], list[str]]:
+    """Return the check with the project's arguments, once for each group of commands that can be
+    merged, and a note on those that were left out.
+    """
     files = tuple(tree.files())
     names = (path for path in files if PurePosixPath(path).name == "conftest.py")
     options = "".join(tree.text(path) or "" for path in names)
     chosen = [choose_arguments(tool, files, options) for tool in own]
-    words = merge_arguments(chosen, filter(is_test, files))
+    tests = [path for path in files if is_test(path)]
     python, *pytest = check.command
-    command = (python, *own[0].python, *pytest, *words)
+    start = (python, *own[0].python, *pytest)
+    groups = split_commands(chosen, tests)
+    commands = dict.fromkeys((*start, *merge_arguments(each, tests)) for each in groups)
     origins = ", ".join(dict.fromkeys(tool.origin for tool in own))
     dropped = dict.fromkeys(word for each in chosen for word in each.dropped)
     note = f"pytest runs without {' '.join(dropped)} of {origins}: no such option or path is known"
-    return replace(check, command=command, origin=f"arguments of {origins}"), [note] * bool(dropped)
+    checks = [
+        replace(
+            check,
+            name=f"{check.name} #{number}" if number > 1 else check.name,
+            command=command,
+            origin=f"arguments of {origins}",
+        )
+        for number, command in enumerate(commands, 1)
+    ]
+    return checks, [note] * bool(dropped)
 
 
 def _find_doctests(checks: Sequence[Check], tree: Tree) -> tuple[list[Check], list[str]]:
     """Return a check of the examples in docstrings, unless the project's own check runs them, or a
     note that they are left out.
     """
-    check = next((each for each in checks if each.kind is CheckKind.PYTEST), None)
+    own = [each for each in checks if each.kind is CheckKind.PYTEST]
+    check = next(iter(own), None)
     texts = (tree.text(name) or "" for name in _CONFIGURED)
-    if any(map(_RUNS_EXAMPLES.search, texts)) or (check and "--doctest-modules" in check.command):
+    if any(map(_RUNS_EXAMPLES.search, texts)) or any(
+        "--doctest-modules" in each.command for each in own
+    ):
         return [], []
     tests = Protected()
     modules = (path for path in tree.files() if path.endswith(".py") and not tests.holds(path))
@@ -169,7 +188,7 @@ def _find_gates(
                 notes[f"`{tool.text}` ({tool.origin}) {why}"] = None
             elif gate.command not in found and len(found) < _MOST:
                 check = _make_check(gate.name, gate.command, tool.origin, found)
-                found[gate.command] = replace(check, repair=gate.repair)
+                found[gate.command] = replace(check, repair=gate.repair, given=tool.given)
     for name, text in read_package_scripts(tree).items():
         command = _choose_script(name, text, seen, tree)
         if command and is_folder(modules):

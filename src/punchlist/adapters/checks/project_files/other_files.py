@@ -11,6 +11,7 @@ import msgspec
 
 from punchlist.adapters.checks.project_files.command_lines import UNKNOWN, Line, join_lines
 from punchlist.adapters.checks.project_files.tox_files import as_list
+from punchlist.model.checks.hook_files import ANY, TYPES, HookFiles
 from punchlist.model.finding.guarded_text import Unparsable, parse_json
 from punchlist.model.finding.guarded_yaml import parse_yaml
 from punchlist.ports.tree import Tree
@@ -33,11 +34,28 @@ _ACTIONS = {
     "isort/isort-action": "isort --check-only .",
 }
 _HOOKS = {
-    "ruff": "ruff check",
-    "ruff-check": "ruff check",
-    "ruff-format": "ruff format",
+    "ruff": "ruff check --force-exclude",
+    "ruff-check": "ruff check --force-exclude",
+    "ruff-format": "ruff format --force-exclude",
     "black-jupyter": "black",
+    "isort": "isort --filter-files",
 }
+"""What hooks run that their own repositories define."""
+_TYPES_OF = {
+    **dict.fromkeys(
+        """flake8 pycodestyle pyflakes pylint pydocstyle interrogate vulture bandit autopep8
+        yapf docformatter autoflake""".split(),
+        ("python",),
+    ),
+    **dict.fromkeys(("black", "mypy", "pyright", "basedpyright", "ruff"), ("python", "pyi")),
+    "isort": ("python", "pyi", "cython"),
+    "shellcheck": ("shell",),
+    "yamllint": ("yaml",),
+    "markdownlint": ("markdown",),
+    "rstcheck": ("rst",),
+    "doc8": ("rst",),
+}
+"""The types of files that the hooks of these tools name themselves."""
 _FLAKE8 = "flake8 --extend-exclude=.venv,venv,node_modules ."
 _CONFIGURED = {
     ".flake8": ("[flake8]", _FLAKE8),
@@ -107,7 +125,8 @@ def _read_github(path: str, workflow: dict[str, Any]) -> Iterator[Line]:
 def read_pre_commit(tree: Tree) -> Iterator[Line]:
     """Yield what the hooks would run over all files."""
     path = ".pre-commit-config.yaml"
-    repos = as_list(_parse_yaml(tree.text(path)).get("repos"))
+    config = _parse_yaml(tree.text(path))
+    repos = as_list(config.get("repos"))
     hooks = (
         hook for repo in repos if isinstance(repo, dict) for hook in as_list(repo.get("hooks"))
     )
@@ -117,9 +136,28 @@ def read_pre_commit(tree: Tree) -> Iterator[Line]:
         name, entry = hook["id"], hook.get("entry")
         command = entry if isinstance(entry, str) else str(_HOOKS.get(name, name))
         arguments = [each for each in as_list(hook.get("args")) if isinstance(each, str)]
-        whole = [] if hook.get("pass_filenames") is False else ["."]
-        text = " ".join((command, *map(shlex.quote, (*arguments, *whole))))
-        yield Line(text, f"{path}: {name}")
+        text = " ".join((command, *map(shlex.quote, arguments)))
+        given, why = None, ""
+        if hook.get("pass_filenames") is not False:
+            given = _read_hook_files(hook, config, command.split(" ")[0])
+            why = "" if given else "which files it gets is not understood"
+        yield Line(text, f"{path}: {name}", why=why, given=given)
+
+
+def _read_hook_files(hook: dict[str, Any], config: dict[str, Any], tool: str) -> HookFiles | None:
+    """Return the files that a hook gets; None if a pattern or type is not understood."""
+    patterns = {
+        name: tuple(each[name] for each in (config, hook) if isinstance(each.get(name), str))
+        for name in ("files", "exclude")
+    }
+    named = [*as_list(hook.get("types")), *as_list(hook.get("types_or"))]
+    types = [str(each) for each in named] or list(_TYPES_OF.get(tool, ANY))
+    narrow = [each for each in types if each not in ANY]
+    if any(each not in TYPES for each in narrow):
+        return None
+    suffixes = tuple(suffix for each in narrow for suffix in TYPES[each])
+    given = HookFiles(patterns["files"], patterns["exclude"], suffixes)
+    return None if given.unusable else given
 
 
 def read_configured(tree: Tree) -> Iterator[Line]:

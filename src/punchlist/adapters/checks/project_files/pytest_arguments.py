@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -14,6 +14,8 @@ _FLAGS = frozenset(
     """--doctest-modules --doctest-continue-on-failure --doctest-ignore-import-errors --pyargs
     --strict --strict-markers --strict-config --runxfail --noconftest --keep-duplicates""".split()
 )
+_WIDENS = ("--doctest-modules",)
+"""Flags with which files count that are no tests; over the whole tree they may not even load."""
 _VALUES = frozenset(
     """-W -o -c -p --pythonwarnings --override-ini --config-file --rootdir --confcutdir
     --import-mode --doctest-glob""".split()
@@ -91,18 +93,33 @@ def _is_usable(option: Sequence[str], files: Sequence[str]) -> bool:
     return option[0] not in ("-c", "--config-file") or bool(find_place(option[-1], files))
 
 
-def merge_arguments(chosen: Sequence[Chosen], tests: Iterable[str]) -> tuple[str, ...]:
+def split_commands(chosen: Sequence[Chosen], tests: Sequence[str]) -> list[list[Chosen]]:
+    """Return the commands in groups that can be merged; those with a flag that is meant for their
+    own paths are alone where the others test the whole tree.
+    """
+    narrow = [each for each in chosen if each.paths and _WIDENS in each.options]
+    if not narrow or _join_paths(chosen, tests):
+        return [list(chosen)]
+    plain = [each for each in chosen if each not in narrow]
+    return [plain or [Chosen()], *([each] for each in narrow)]
+
+
+def merge_arguments(chosen: Sequence[Chosen], tests: Sequence[str]) -> tuple[str, ...]:
     """Return arguments that test what the commands test together. What filters counts only if it
-    is in all of them, and paths only if they hold most of the test files.
+    is in all of them, and paths only if they hold most of the test files, or a flag is for them.
     """
     options = [option for each in chosen[:1] for option in each.options]
     more = [option for each in chosen[1:] for option in each.options if option[0] in _FLAGS]
     filters = [each for each in chosen[0].filters if all(each in other.filters for other in chosen)]
-    paths = [path for each in chosen for path in each.paths]
-    whole = not all(each.paths for each in chosen) or "." in paths
-    tests = list(tests)
-    held = [test for test in tests if any(f"{test}/".startswith(f"{path}/") for path in paths)]
-    if whole or len(held) * 2 < len(tests):
-        paths = []
+    narrow = len(chosen) == 1 and _WIDENS in chosen[0].options
+    paths = chosen[0].paths if narrow else _join_paths(chosen, tests)
     words = [word for option in dict.fromkeys((*options, *more, *filters)) for word in option]
     return (*words, *dict.fromkeys(paths))
+
+
+def _join_paths(chosen: Sequence[Chosen], tests: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths of the commands if they hold most of the test files; () for the tree."""
+    paths = tuple(path for each in chosen for path in each.paths)
+    whole = not all(each.paths for each in chosen) or "." in paths
+    held = [test for test in tests if any(f"{test}/".startswith(f"{path}/") for path in paths)]
+    return () if whole or len(held) * 2 < len(tests) else paths

@@ -108,7 +108,8 @@ async def measure_coverage(
         sources = [path for path in plantable if path.endswith(".py")]
         if not sources:
             return Coverage(unknown="there is no Python code outside of the tests")
-        seen = [await world.checks.find_executed(each, tree, sources=sources) for each in checks]
+        runs = [await world.checks.run_covered(each, tree, sources=sources) for each in checks]
+    seen = [each.lines for each in runs]
     known = [each for each in seen if not each.unknown]
     if not known:
         reasons = (

@@ -9,6 +9,8 @@ from punchlist.model.checks.check import Check, CheckResult, CheckVerdict, compa
 from punchlist.model.checks.group_testing import split_culprits
 from punchlist.model.item.batch import Batch
 from punchlist.model.ledger.run import Run
+from punchlist.model.patch.line_table import LineTable
+from punchlist.model.patch.offset_map import OffsetMap
 from punchlist.model.patch.patch import Patch
 from punchlist.ports.world import World
 from punchlist.steps.judging.baseline import check_view, load_baseline, usable_gates
@@ -77,12 +79,15 @@ class _GateSearch:
         self.gates = usable_gates(run)
         self.red_gates: Sequence[Check] = ()
         self.runs = 0
+        self._accused: dict[int, str] = {}
+        """By batch that wrote a line which the gates of the last look name: why they are red."""
 
     async def look(
         self, batches: Sequence[Batch], gates: Sequence[Check] | None = None
     ) -> dict[str, str]:
         """Return by red file what the gates, or some of them, say with these fixes in."""
         self._looks += 1
+        self._accused = {}
         said = {gate: await self._run_gate(gate, batches) for gate in gates or self.gates}
         if gates is None:
             self.red_gates = [gate for gate, red in said.items() if red]
@@ -99,18 +104,50 @@ class _GateSearch:
             if before.tests and not only:  # no doctest is in a file that is touched
                 return {}
             result = await self._world.checks.run(gate, tree, only=only)
-        self.runs += 1
-        verdict = compare_results(result, before, only=frozenset(only))
-        if verdict.passed:
-            return {}
-        files = {name.partition("::")[0]: name for name in reversed(verdict.failing)}
+            self.runs += 1
+            verdict = compare_results(result, before, only=frozenset(only))
+            if verdict.passed:
+                return {}
+            files = dict.fromkeys(name.partition("::")[0] for name in verdict.failing)
+            texts = {path: tree.text(path) or "" for path in files}
+        red = f"turns {gate.name} red"
+        for path, text in texts.items():
+            for number, said in (await self._find_writers(path, text, batches, result)).items():
+                self._accused.setdefault(number, f"{red}: {said}")
         return {
-            path: f"turns {gate.name} red: {_describe(path, result, verdict)}"
-            for path in files or {_ELSEWHERE: ""}
+            path: f"{red}: {_describe(path, result, verdict)}" for path in files or {_ELSEWHERE: ""}
         }
 
+    async def _find_writers(
+        self, path: str, text: str, batches: Sequence[Batch], result: CheckResult
+    ) -> dict[int, str]:
+        """Return the batches that wrote the lines of a file that a gate names, with its words."""
+        before = await self._world.repository.text(self._run.landing.tip, path) or ""
+        patches = {each.number: self._run.work.patches[each.number] for each in batches}
+        owned = OffsetMap(
+            (splice, number)
+            for number, patch in patches.items()
+            for splice in patch.file_splices(path, before)
+        )
+        table = LineTable(text)
+        place = re.compile(rf"(?<![\w-]){re.escape(path)}:(\d{{1,9}})\b")
+        found: dict[int, str] = {}
+        for line in result.output.splitlines():
+            for match in place.finditer(line):
+                at = int(match[1])
+                if 1 <= at <= table.count:
+                    owners = owned.find_owners(table.line_start(at), table.line_start(at + 1) - 1)
+                    found |= {n: line.strip()[:_SHOWN] for n in owners if n not in found}
+        return found
+
     async def find_culprits(self, left: Sequence[Batch], red: Mapping[str, str]) -> dict[int, str]:
-        """Return at least one batch; searches that share no file go on side by side."""
+        """Return at least one batch: those that wrote the lines that the gates name, if these are
+        green without them; else by searches, of which those that share no file go side by side.
+        """
+        accused = self._accused
+        rest = [batch for batch in left if batch.number not in accused]
+        if accused and not (rest and red.keys() & await self.look(rest, self.red_gates)):
+            return accused
         parts = _split_parts(left, red, self._run)
         said = {number: red[part.find_red(red)[0]] for part in parts for number in part.numbers}
         settled = {batch.number for batch in left}.difference(said)

@@ -1,0 +1,320 @@
+"""Bring tools' fixes to a fixed point before they are judged: apply, look again, apply.
+
+Fixes that change or touch the same text become one, and so does what a fix brings about and has a
+safe fix of its own. What the analyzers say is only a draft here: the whole is judged like any fix.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from punchlist.model.finding.finding import Finding, Fix, Safety, Splice
+from punchlist.model.integrity.recheck_diff import NewFinding, RecheckDiff
+from punchlist.model.integrity.suppressions import find_syntax_error
+from punchlist.model.item.batch import Batch
+from punchlist.model.item.item import Item, Status, reading_order
+from punchlist.model.ledger.run import RoundWork, Run
+from punchlist.model.patch.layered_edits import LayeredEdits
+from punchlist.model.patch.patch import Patch, ReservedSpans, fix_key, group_splices, has_overlap
+from punchlist.ports.tree import Pristine
+from punchlist.ports.world import World
+from punchlist.steps.support.batching import BatchPlan, may_grow, name_batch
+
+PASSES = 20
+"""Looks after which fixes that do not come to rest are left as the tools propose them."""
+
+
+async def settle_fixes(plan: BatchPlan, run: Run, world: World) -> BatchPlan:
+    """Return the plan with its tools' fixes brought to a fixed point. It stays as it is if an
+    analyzer fails, or has something new to fix at each look.
+    """
+    batches = {batch.number: batch for batch in plan.batches if _may_grow(batch, run)}
+    texts = await _read_texts(batches.values(), run, world)
+    draft = _Draft(batches, [item for item in plan.overlapping if _may_join(item)], texts, run)
+    for _ in range(PASSES if draft.sources else 0):
+        findings = await _look(draft, run, world)
+        if findings is None:
+            return plan
+        if not draft.take_in(findings):
+            return plan if draft.broken else draft.amend(plan)
+    return plan
+
+
+def _may_grow(batch: Batch, run: Run) -> bool:
+    """Return whether an analyzer that looks again reported all that the fix is for."""
+    items = [run.items[number] for number in batch.items]
+    seen = all(item.current.source in run.started.reviewers for item in items)
+    return batch.patch is not None and not batch.mixed and seen and all(map(may_grow, items))
+
+
+def _may_join(item: Item) -> bool:
+    fix = item.current.fix
+    return fix is not None and fix.safety is not Safety.DISPLAY and may_grow(item)
+
+
+async def _read_texts(batches: Iterable[Batch], run: Run, world: World) -> dict[str, str]:
+    """Return the texts of the files that the fixes edit, if their edits fit."""
+    async with world.trees.open_tree(run.landing.tip) as tree:
+        texts = {path: tree.text(path) for batch in batches for path in batch.paths}
+    return {path: text for path, text in texts.items() if text is not None}
+
+
+async def _look(draft: "_Draft", run: Run, world: World) -> list[Finding] | None:
+    """Return what the analyzers whose fixes these are report of the patched files; None if one
+    could not look.
+    """
+    found: list[Finding] = []
+    steering = Pristine(origin=world.change.base, alone=world.protected.steering)
+    async with world.trees.open_tree(run.landing.tip, draft.patches, pristine=steering) as tree:
+        for source in sorted(draft.sources):
+            analyzer = world.analyzers.get(source)
+            if analyzer is None:
+                continue
+            said = await analyzer.analyze(tree, sorted(draft.layers))
+            if said.failed:
+                return None
+            found += said.findings
+    return found
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_Name = tuple[str, str, str, str]
+"""Path, source, rule and message of a finding."""
+
+
+class _Step(Struct, frozen=True):
+    """A fix of the patched text, the batches that it goes on top of, and the item that it fixes."""
+
+    fix: Fix
+    owners: frozenset[int]
+    item: int | None
+
+
+class _Draft:
+    """The fixes as they are after some passes."""
+
+    def __init__(
+        self,
+        batches: Mapping[int, Batch],
+        waiting: Sequence[Item],
+        texts: Mapping[str, str],
+        run: Run,
+    ) -> None:
+        self._run, self._texts = run, texts
+        self._batches = {
+            n: each for n, each in batches.items() if each.patch and _fits(each, texts)
+        }
+        self._waiting = {item.number: item for item in sorted(waiting, key=reading_order)}
+        self._refused = {key for item in run.items.values() for key in item.rejected}
+        self._home = {number: number for number in self._batches}
+        self.sources = {
+            run.items[number].current.source
+            for batch in self._batches.values()
+            for number in batch.items
+        }
+        self.broken = False
+        self._named: dict[tuple[Splice, ...], set[str]] = {}
+        self._place()
+
+    @property
+    def patches(self) -> list[Patch]:
+        return [batch.patch for batch in self._batches.values() if batch.patch]
+
+    def _place(self) -> None:
+        owned: dict[str, dict[int, Sequence[Splice]]] = {}
+        for number, batch in self._batches.items():
+            for path, splices in group_splices(batch.patch.splices if batch.patch else ()).items():
+                owned.setdefault(path, {})[number] = splices
+        self.layers = {path: LayeredEdits(self._texts[path], each) for path, each in owned.items()}
+        self._removed = {
+            path: {n: _find_removed(self._texts[path], splices) for n, splices in each.items()}
+            for path, each in owned.items()
+        }
+
+    def take_in(self, findings: Sequence[Finding]) -> bool:
+        """Let the fixes take in the next ones on top of them; return whether there were any."""
+        taken = ReservedSpans()
+        steps: list[_Step] = []
+        news = self._compare(findings).list_new()
+        self._named = _find_names(each.finding for each in news)
+        matched = self._match_waiting(news)
+        for each, item in matched:
+            step = self._find_step(each, item)
+            if step and taken.admits(Patch(splices=step.fix.splices)):
+                taken.reserve(Patch(splices=step.fix.splices))
+                steps.append(step)
+                self._join(step)
+        if not steps:
+            self._take_in_gone({item for _, item in matched})
+        return bool(steps) and self._apply(steps)
+
+    def _compare(self, findings: Sequence[Finding]) -> RecheckDiff:
+        """Return what is new with the fixes; what waits for them counts as new, too."""
+        ours = {number for batch in self._batches.values() for number in batch.items}
+        ours.update(self._waiting)
+        others = (item for number, item in self._run.items.items() if number not in ours)
+        live = (item for item in others if item.status is not Status.FIXED)
+        standing = [finding for item in live for finding in item.sighted]
+        patches = {number: batch.patch or Patch() for number, batch in self._batches.items()}
+        run = replace(self._run, work=RoundWork(batches=self._batches, patches=patches))
+        standing += run.reviewing.standing
+        return RecheckDiff(run, [*self._batches.values()], self._texts, findings, standing)
+
+    def _match_waiting(self, news: Sequence[NewFinding]) -> list[tuple[NewFinding, int | None]]:
+        """Return what is new with the waiting item that it is the finding of, these first."""
+        left: dict[_Name, list[NewFinding]] = {}
+        for each in news:
+            left.setdefault(_name(each.finding), []).append(each)
+        found: list[tuple[NewFinding, int | None]] = []
+        for number, item in self._waiting.items():
+            line = item.current.spot.line or 0
+            if same := left.get(_name(item.current)):
+                nearest = min(same, key=lambda each: abs(each.key[3] - line))
+                same.remove(nearest)
+                found.append((nearest, number))
+        return [*found, *((each, None) for same in left.values() for each in same)]
+
+    def _find_step(self, news: NewFinding, item: int | None) -> _Step | None:
+        """Return how a fix is taken in, or None if it has to wait for the next round."""
+        fix = news.finding.fix
+        if fix is None or fix_key(fix) in self._refused:
+            return None
+        splices = group_splices(fix.splices)
+        path = news.finding.spot.path
+        if not {path, *splices} <= self.layers.keys():
+            return None
+        near = {n for name, each in splices.items() for n in self.layers[name].find_near(each)}
+        near = near or {*news.owners}
+        if item is None:  # an import that is used no longer goes with the fixes that used it last
+            near |= self._find_removers(path, fix)
+        owners = frozenset(self._home[number] for number in near)
+        batches = [self._batches[number] for number in owners]
+        if item is None and fix.safety is not Safety.SAFE:
+            return None
+        safeties = {each.safety for each in batches} | ({fix.safety} if item is not None else set())
+        several = len(batches) > 1 or item is not None
+        if several and (len(safeties) > 1 or any(each.protected for each in batches)):
+            return None
+        paths = {path for batch in batches for path in batch.paths}
+        return _Step(fix, owners, item) if splices.keys() <= paths else None
+
+    def _find_removers(self, path: str, fix: Fix) -> set[int]:
+        """Return the fixes that take away uses of a name that the findings with this fix are about,
+        and that was there before where the fix takes it away.
+        """
+        layers, before = self.layers[path], self._texts[path]
+        here = [each for each in fix.splices if each.path == path]
+        gone = _count_words(layers.text[each.start : each.end] for each in here)
+        old = _count_words(layers.find_original(each, before) for each in here)
+        names = self._named[fix.splices] & gone.keys() & old.keys()
+        return {n for n, words in self._removed[path].items() if names & words} if names else set()
+
+    def _join(self, step: _Step) -> None:
+        """Let the batches that a step goes on top of become one, with its item."""
+        batches = [self._batches.pop(number) for number in sorted(step.owners)]
+        number = batches[0].number
+        if len(batches) > 1:
+            self._home |= {old: number for old, new in self._home.items() if new in step.owners}
+        items = [self._run.items[each] for batch in batches for each in batch.items]
+        if step.item is not None:
+            items.append(self._waiting.pop(step.item))
+        items.sort(key=reading_order)
+        splices = (splice for batch in batches if batch.patch for splice in batch.patch.splices)
+        self._batches[number] = replace(
+            batches[0],
+            items=tuple(item.number for item in items),
+            title=name_batch(items),
+            paths=tuple(sorted({path for batch in batches for path in batch.paths})),
+            patch=Patch(splices=tuple(splices)),
+            grown=True,
+        )
+
+    def _apply(self, steps: Sequence[_Step]) -> bool:
+        """Apply the fixes of the steps, and return whether the files can be read with them."""
+        self._place()
+        edits: dict[str, dict[int, list[Splice]]] = {}
+        for step in steps:
+            number = self._home[min(step.owners)]
+            for splice in step.fix.splices:
+                edits.setdefault(splice.path, {}).setdefault(number, []).append(splice)
+        texts = {path: self.layers[path].text for path in edits}
+        for path, owned in edits.items():
+            for number, splices in self.layers[path].stack(owned).items():
+                batch = self._batches[number]
+                known = batch.patch.splices if batch.patch else ()
+                kept = (each for each in known if each.path != path)
+                self._batches[number] = replace(batch, patch=Patch(splices=(*kept, *splices)))
+        self._place()
+        self.broken = any(
+            find_syntax_error(path, self.layers[path].text) and not find_syntax_error(path, text)
+            for path, text in texts.items()
+        )
+        return not self.broken
+
+    def _take_in_gone(self, seen: Collection[int | None]) -> None:
+        """Let the fixes take in the items that waited for them, if the analyzer that reported
+        these looked again and no longer does.
+        """
+        gone = [
+            item
+            for number, item in self._waiting.items()
+            if number not in seen and item.current.source in self.sources
+        ]
+        for item, fix in ((each, each.current.fix) for each in gone):
+            paths = {splice.path for splice in fix.splices} if fix else set()
+            near = {
+                number for path in paths & self.layers.keys() for number in self.layers[path].owners
+            }
+            for batch in [self._batches[number] for number in sorted(near)]:
+                reserved = ReservedSpans()
+                reserved.reserve(batch.patch or Patch())
+                alike = fix and batch.safety is fix.safety and not batch.protected
+                if fix and alike and not reserved.admits(Patch(splices=fix.splices)):
+                    self._join(_Step(fix, frozenset({batch.number}), item.number))
+                    break
+
+    def amend(self, plan: BatchPlan) -> BatchPlan:
+        """Return the plan with the fixes as they are now."""
+        gone = self._home.keys() - self._batches.keys()
+        kept = (each for each in plan.batches if each.number not in gone)
+        joined = [each for each in plan.overlapping if _may_join(each)]
+        joined = [each for each in joined if each.number not in self._waiting]
+        return replace(
+            plan,
+            batches=tuple(self._batches.get(each.number, each) for each in kept),
+            waiting=plan.waiting - len(joined),
+        )
+
+
+def _fits(batch: Batch, texts: Mapping[str, str]) -> bool:
+    """Return whether the edits of a batch lie inside the texts, and do not overlap."""
+    splices = batch.patch.splices if batch.patch else ()
+    inside = (s.path in texts and 0 <= s.start <= s.end <= len(texts[s.path]) for s in splices)
+    return bool(splices) and all(inside) and not has_overlap(splices)
+
+
+def _find_names(findings: Iterable[Finding]) -> dict[tuple[Splice, ...], set[str]]:
+    """Return by fix the names that the findings with it are about."""
+    found: dict[tuple[Splice, ...], set[str]] = {}
+    for finding in findings:
+        if finding.fix is not None:
+            names = (name.rpartition(".")[2] for name in finding.context.names)
+            found.setdefault(finding.fix.splices, set()).update(names)
+    return found
+
+
+def _find_removed(text: str, splices: Sequence[Splice]) -> set[str]:
+    """Return the words that are there less often with the splices."""
+    old = _count_words(text[each.start : each.end] for each in splices)
+    return set(old - _count_words(each.text for each in splices))
+
+
+def _count_words(texts: Iterable[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in _WORD.findall(text))
+
+
+def _name(finding: Finding) -> _Name:
+    return (finding.spot.path, finding.source, finding.rule, finding.title)
