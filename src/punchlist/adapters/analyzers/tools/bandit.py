@@ -137,6 +137,7 @@ class Bandit(AnalyzerTool):
         anywhere=False,
     )
     slow = True
+    install = 'pip install "punchlist[bandit]"'
     options = ("--format=json", "--quiet")
     parser = staticmethod(parse)
 

@@ -9,6 +9,7 @@ from punchlist.adapters.analyzers.entries import report_parser, with_unparsed
 from punchlist.adapters.analyzers.formats import rdjson
 from punchlist.adapters.analyzers.looked import believe_names
 from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool, find_files
+from punchlist.adapters.analyzers.tools.eslint import configures_eslint
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding
@@ -101,5 +102,7 @@ class Biome(AnalyzerTool):
         return replace(analysis, looked=_list_looked(summary, sources))
 
     def skip_reason(self, tree: Tree) -> str:
+        """Let it look by its own defaults, too, unless the project configures eslint alone."""
         configured = self.asked or find_files(tree, *self.steered_by)
-        return "" if configured else "the project has no settings for biome"
+        others = not configured and configures_eslint(tree)
+        return "the project has settings for eslint, and none for biome" if others else ""
