@@ -23,7 +23,7 @@ _UNLESS_PACKAGE = frozenset(("build/", "dist/", "env/"))
 _DOCS = ("doc/", "docs/", "documentation/", "fixtures/", "testdata/", "test-data/", "test_data/")
 _HEAD_LINES, _HEAD_SIZE = 10, 4000
 _COMMENT = ("#", "//", "/*", "*", "--", "<!--", ";", "%", '"""', "'''")
-GENERATED = r"@generated\b|(?-i:\bDO NOT (?:EDIT|MODIFY)\b)"
+GENERATED = r"@generated|(?-i:\bDO NOT (?:EDIT|MODIFY))"
 """What a generated file says of itself, in a comment among its first lines."""
 _MARK = late_pattern(
     rf"{GENERATED}|(?i:\b(?:auto[- ]?)?generated\b.{{0,120}}\bdo not (?:edit|modify|change)\b)"
@@ -102,7 +102,7 @@ class _Folders:
     def find(self, folder: str) -> str:
         """Return the pattern that leaves a folder out, or ''."""
         if folder not in self._known:
-            why = self.find(dirname(folder)) or self._match(f"{folder}/x", folder)
+            why = self.find(dirname(folder)) or self._match(folder, folder)
             self._known[folder] = why
         return self._known[folder]
 
@@ -116,6 +116,9 @@ class _Folders:
             for each in self._patterns
             if each not in _UNLESS_PACKAGE or folder not in self._packages
         )
-        why = next((each for each in usable if is_excluded(path, (each,))), "")
-        taken_back = len(self._patterns) < len(self._all) and not is_excluded(path, self._all)
+        whole = path == folder
+        why = next((each for each in usable if is_excluded(path, (each,), is_folder=whole)), "")
+        taken_back = len(self._patterns) < len(self._all) and not is_excluded(
+            path, self._all, is_folder=whole
+        )
         return "" if taken_back else why.strip("/")
