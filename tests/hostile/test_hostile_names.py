@@ -78,8 +78,7 @@ def with_rules(tmp_path: Path) -> dict[str, str]:
 def test_what_a_tool_leaves_out_by_default_it_looks_at_where_the_repository_has_it(
     repo, ground, tmp_path, tool
 ):
-    # Where the project does not configure bandit it does not look at tests, which is its rule here.
-    repo.commit({**dict.fromkeys((*NAMES, *ODD), BAD), ".bandit": "[bandit]\n"})
+    repo.commit(dict.fromkeys((*NAMES, *ODD), BAD))
     told = review(ground, *TOOLS[tool], **with_rules(tmp_path))
     assert told.code == 1, told.stdout + told.stderr
     assert reported(ground) == {*NAMES, *ODD}

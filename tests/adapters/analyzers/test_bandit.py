@@ -69,10 +69,11 @@ def test_only_medium_and_high_are_news_unless_the_project_configures_bandit(grow
 
 
 @pytest.mark.parametrize("path", ["tests/a.py", "pkg/test_a.py", "conftest.py"])
-def test_tests_are_looked_at_only_where_the_project_configures_bandit(grown, path):
+def test_tests_are_looked_at_only_where_bandit_is_configured_or_enabled_by_name(grown, path):
     tree = grown({path: SHELL})
     assert looked(tree).skipped
     assert not Bandit().sees_file(path, tree)
+    assert Bandit(asked=True).sees_file(path, tree)
     configured = grown({path: SHELL, ".bandit": "[bandit]\n"})
     assert "B602" in {f.rule for f in looked(configured).findings}
 

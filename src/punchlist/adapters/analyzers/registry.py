@@ -37,7 +37,7 @@ Make = Callable[[AnalyzerSettings, Kit], AnalyzerTool]
 
 
 def _make_asked(tool: type[AnalyzerTool]) -> Make:
-    """Return what makes a tool that runs only where it is configured or enabled by name."""
+    """Return what makes a tool that does more where it is configured or enabled by name."""
 
     def make(settings: AnalyzerSettings, _: Kit) -> AnalyzerTool:
         asked = settings.enabled != "auto" and tool.name in settings.enabled
@@ -51,7 +51,7 @@ ANALYZERS: dict[str, Make] = {
         RuffRules(settings.rules, settings.select, settings.extend_select),
         settings.args.get("ruff", ()),
     ),
-    "bandit": lambda settings, _: Bandit(settings.args.get("bandit", ())),
+    "bandit": _make_asked(Bandit),
     "ast-grep": lambda settings, kit: _with_rules(
         AstGrep(
             settings.ast_grep_rules,

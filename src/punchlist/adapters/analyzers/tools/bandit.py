@@ -142,10 +142,10 @@ class Bandit(AnalyzerTool):
     parser = staticmethod(parse)
 
     def wants_file(self, path: str, tree: Tree) -> bool:
-        """Leave tests out where the project does not configure bandit."""
-        return super().wants_file(path, tree) and not (
-            is_test_code(path) and not _find_settings(tree)
-        )
+        """Leave tests out where neither the user nor the project asks for bandit."""
+        if not super().wants_file(path, tree):
+            return False
+        return self.asked or not is_test_code(path) or bool(_find_settings(tree))
 
     def identify_program(self, program: Sequence[str]) -> str:
         """Return what identifies the bandit beside our Python; '' for any other."""
