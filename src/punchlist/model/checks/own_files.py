@@ -95,6 +95,7 @@ class _Folders:
 
     def __init__(self, patterns: Sequence[str], files: Iterable[str]) -> None:
         self._patterns = tuple(each for each in patterns if not each.startswith("!"))
+        self._for_files = tuple(each for each in self._patterns if not each.endswith("/"))
         self._all = tuple(patterns)
         self._packages = {dirname(path) for path in files if path.endswith("/__init__.py")}
         self._known = {"": ""}
@@ -111,12 +112,12 @@ class _Folders:
         return self.find(dirname(path)) or self._match(path, dirname(path))
 
     def _match(self, path: str, folder: str) -> str:
+        whole = path == folder
         usable = (
             each
-            for each in self._patterns
+            for each in (self._patterns if whole else self._for_files)
             if each not in _UNLESS_PACKAGE or folder not in self._packages
         )
-        whole = path == folder
         why = next((each for each in usable if is_excluded(path, (each,), is_folder=whole)), "")
         taken_back = len(self._patterns) < len(self._all) and not is_excluded(
             path, self._all, is_folder=whole

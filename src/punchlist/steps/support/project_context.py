@@ -2,14 +2,20 @@
 
 from collections.abc import Container, Iterable
 from contextlib import AbstractAsyncContextManager
+from weakref import WeakKeyDictionary
 
-from punchlist.model.checks.own_files import list_left_out
+from punchlist.model.checks.own_files import LeaveOut, list_left_out
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.roles import Background, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
+
+_LEFT_OUT: WeakKeyDictionary[Tree, dict[tuple[LeaveOut, tuple[str, ...]], dict[str, str]]] = (
+    WeakKeyDictionary()
+)
+"""By tree what is left out of it: all of its files are read for that, and analyzers share trees."""
 
 EVERYTHING = "the whole repository"
 """What an agent that opened no file and found nothing did not look at."""
@@ -88,8 +94,10 @@ def find_left_out(run: Run, world: World, tree: Tree) -> dict[str, str]:
     change = world.change
     if change.kind is not ScopeKind.ALL:
         return {}
-    left_out = list_left_out(world.leave_out, tree.files(), tree.text, change.paths)
-    left_out = {path: why for path, why in left_out.items() if change.covers(path, None, None)}
+    known, key = _LEFT_OUT.setdefault(tree, {}), (world.leave_out, change.paths)
+    if key not in known:
+        known[key] = list_left_out(world.leave_out, tree.files(), tree.text, change.paths)
+    left_out = {path: why for path, why in known[key].items() if change.covers(path, None, None)}
     kept = _list_touched(run).union(run.landing.written) if left_out else frozenset[str]()
     return {path: why for path, why in left_out.items() if path not in kept}
 
