@@ -329,3 +329,5 @@ def test_biome_looks_by_its_own_defaults_unless_the_project_configures_eslint_al
     tree = grown({"a.js": "let x = 1\n", **settings})
     said = Biome().skip_reason(tree)
     assert (skipped in said) if skipped else said == ""
+    wanted = [path for path in ("a.js", "package-lock.json") if Biome().wants_file(path, tree)]
+    assert wanted == ["a.js"]

@@ -24,6 +24,8 @@ DIALECT = rdjson.RdjsonDialect(
 )
 
 _FAILED = "internalError/fs"
+_PROTECTED = ("package-lock.json", "npm-shrinkwrap.json")
+"""Files of another tool's, about which it only says that it does not look at them."""
 _ABSENT = late_pattern(r"The file (?P<file>.+) does not exist in the workspace", re.DOTALL)
 _LISTED = late_pattern(r"^  - (.+)$", re.MULTILINE)
 _CHECKED = late_pattern(r"^Checked (\d+) files? in ", re.MULTILINE)
@@ -91,6 +93,9 @@ class Biome(AnalyzerTool):
         " --no-errors-on-unmatched".split()
     )
     parser = staticmethod(parse)
+
+    def wants_file(self, path: str, tree: Tree) -> bool:
+        return super().wants_file(path, tree) and not path.endswith(_PROTECTED)
 
     def find_exclusion(self, tree: Tree) -> str:
         files = find_files(tree, *self.steered_by)
