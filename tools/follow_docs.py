@@ -241,6 +241,9 @@ def open_terminal(folder: Path, command: list[str]) -> Terminal:
     for name, line in (("punchlist", command), ("ruff", [sys.executable, "-m", "ruff"])):
         (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(line)} "$@"\n')
         (programs / name).chmod(0o755)
+    settings = home / ".config/punchlist/settings.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[analyzers]\nenabled = ["ruff"]\n')  # what comes along, and no more
     own = ("GIT_", "XDG_", "PUNCHLIST_", "CONDA_", "VIRTUAL_ENV", "UV_PROJECT_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     people = {f"GIT_{who}_{what[0]}": what[1] for who in ("AUTHOR", "COMMITTER") for what in ADA}

@@ -16,6 +16,7 @@ import msgspec
 import settings_reference
 import surfaces_reference
 
+from punchlist.adapters.analyzers.tools.ruff_rules import SECURITY
 from punchlist.app.sandboxes import list_sandboxes
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.root import SECTIONS, root
@@ -51,6 +52,16 @@ Where bubblewrap does not work [Landlock](../decisions/landlock.md) holds a part
 | child | runs | reads besides | writes | reaches | unix sockets | at most |
 |---|---|---|---|---|---|---|
 """
+_RULES = """\
+# Security rules
+
+Where a project has no settings for ruff, these rules of its group `S` run besides ruff's own defaults, outside of tests. Each has a twin in
+bandit, with `B` in the place of `S`, of medium or high severity. Rules of the group that are not listed run only if they are asked for:
+`--select 'S105'` for one review, `analyzers.extend_select` in the [settings](settings.md).
+
+| rule | why |
+|---|---|
+"""
 _WORKFLOWS = """\
 # The workflow language
 
@@ -77,6 +88,7 @@ def pages() -> dict[str, str]:
         "http-api.md": surfaces_reference.endpoints(),
         "mcp.md": surfaces_reference.tools(),
         "sandbox.md": _sandboxes(),
+        "security-rules.md": _security_rules(),
         "settings.md": settings_reference.lines(),
         "workflow-language.md": _language(),
     }
@@ -138,6 +150,11 @@ def _sandboxes() -> Iterator[str]:
         sockets = "yes" if row.unix_sockets else "no"
         cells = (row.runs, row.reads, row.writes, row.reaches, sockets, ", ".join(row.limits))
         yield f"| {row.kind} | {' | '.join(cells)} |"
+
+
+def _security_rules() -> Iterator[str]:
+    yield from _RULES.splitlines()
+    yield from (f"| {rule} | {why} |" for rule, why in SECURITY.items())
 
 
 def _language() -> Iterator[str]:

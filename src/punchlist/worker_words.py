@@ -43,6 +43,7 @@ WORDS: Mapping[Word, tuple[str, ...]] = {
         *("review.new-only", "review.fail-on", "protect.configuration", "protect.tests"),
         *("analyzers.enabled", "analyzers.select", "analyzers.rules", "analyzers.extend_select"),
         *("analyzers.ast_grep_rules", "analyzers.unreviewed", "analyzers.timeout"),
+        *("analyzers.leave_out", "analyzers.leave_out_generated", "analyzers.languages"),
         *("track.labels", "keep.days", "keep.local"),
         *("agents.use", "agents.timeout", "agents.silence", "agents.retries"),
         *("agents.prompt-limit", "agent.*.model", "agent.*.effort", "agent.*.timeout"),

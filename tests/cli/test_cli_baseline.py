@@ -8,7 +8,7 @@ import pytest
 from punchlist.app.gate.baseline import read_baseline
 
 OLD = "import os\n\n\ndef run(value):\n    unused = 1\n    if value == None:\n        return eval(value)\n    try:\n        return value.go()\n    except:\n        return 1\n"
-"""F401, F841, E711, E722 and bandit's B307."""
+"""F401, F841, E711, E722 and S307."""
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def legacy(repo):
 def type_in(make_punchlist, legacy):
     punchlist = make_punchlist(legacy.root)
     punchlist.analyzers = ""
+    punchlist.env["PUNCHLIST_ANALYZERS__ENABLED"] = "ruff"
     return punchlist
 
 
@@ -61,6 +62,7 @@ def test_after_one_command_only_the_new_defect_is_reported_also_to_others(
     legacy.git("checkout", "--quiet", "feature", cwd=clone)
     other = make_punchlist(clone)
     other.analyzers = ""
+    other.env["PUNCHLIST_ANALYZERS__ENABLED"] = "ruff"
     other.env |= {"HOME": str(tmp_path / "other"), "PUNCHLIST_HOME": str(tmp_path / "theirs")}
     assert report(other, "--check") == (1, expected, 5)
     said = " ".join(other("review", "--all").stdout.split())
@@ -77,7 +79,7 @@ def test_a_second_copy_and_another_rule_on_a_known_line_are_new(adopted, legacy)
     code, new, _ = report(adopted, "--check")
     assert code == 1
     assert ("pkg/old_1.py", "E722") in new
-    assert {rule for path, rule in new if path == "pkg/old_2.py"} == {"B102"}
+    assert {rule for path, rule in new if path == "pkg/old_2.py"} == {"S102"}
 
 
 def test_a_change_cannot_add_to_the_baseline_that_judges_it(adopted, legacy):
@@ -141,6 +143,7 @@ def test_a_dismissal_is_shared_in_a_file_and_taken_back(adopted, legacy, make_pu
     legacy.git("clone", "--quiet", str(legacy.root), str(clone))
     other = make_punchlist(clone)
     other.analyzers = ""
+    other.env["PUNCHLIST_ANALYZERS__ENABLED"] = "ruff"
     other.env |= {"PUNCHLIST_HOME": str(tmp_path / "theirs")}
     assert report(other, "--all", "--check")[0] == 0
     assert other("dismissals").stdout.count("shared") == 2

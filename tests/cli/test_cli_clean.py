@@ -201,6 +201,81 @@ def test_prose_and_configuration_need_no_reviewer_and_settings_leave_programs_ou
     assert "1 program file left out of the review" in ran.stdout
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("docs/theme/page.html", "<p>x\n"),
+        ("site.css", "p {}\n"),
+        ("docs/make.bat", "echo\n"),
+        ("tests/fixtures/app.js", "let x = 1\n"),
+    ],
+)
+def test_markup_docs_and_fixtures_that_no_reviewer_looked_at_are_a_note(
+    repo, make_punchlist, path, text
+):
+    repo.commit({"good.py": "X = 1\n", path: text})
+    punchlist = make_punchlist(repo.root)
+    only_ruff = ("--set", "analyzers.enabled=ruff")
+    ran = punchlist("review", "--all", *only_ruff)
+    assert ran.returncode == 0
+    said = " ".join(ran.stdout.split())
+    assert f"note: No reviewer looked at 1 {language_of(path)} file: {path};" in said
+    named = f"analyzers.languages={language_of(path).lower()}"
+    assert punchlist("review", "--all", *only_ruff, "--set", named).returncode == 3
+
+
+def language_of(path):
+    return {"html": "HTML", "css": "CSS", "bat": "batch", "js": "JavaScript"}[
+        path.rpartition(".")[2]
+    ]
+
+
+def test_the_languages_that_count_are_those_that_settings_name(repo, make_punchlist):
+    repo.commit({"good.py": "X = 1\n", "app.js": "let x = 1\n"})
+    punchlist = make_punchlist(repo.root)
+    only_ruff = ("--set", "analyzers.enabled=ruff")
+    assert punchlist("review", "--all", *only_ruff).returncode == 3
+    chosen = ("--set", "analyzers.languages=Python")
+    assert punchlist("review", "--all", *only_ruff, *chosen).returncode == 0
+    odd = punchlist("review", "--all", "--set", "analyzers.languages=Pyhton")
+    assert (odd.returncode, "no language is called 'Pyhton'" in odd.stderr) == (6, True)
+
+
+BAD = "import os\n"
+VENDORED = {
+    "node_modules/a/x.py": BAD,
+    "node_modules/b/y.py": BAD,
+    "lib/vendor/z.py": BAD,
+    "api_pb2.py": BAD,
+    "made.py": f"# Code made by a tool. DO NOT EDIT.\n{BAD}",
+    "web/app.min.js": "let x=1",
+}
+
+
+def test_a_whole_repository_is_looked_at_without_vendored_and_generated_files(repo, make_punchlist):
+    repo.commit({"good.py": "X = 1\n", **VENDORED})
+    punchlist = make_punchlist(repo.root)
+    ran = punchlist("review", "--all")
+    said = " ".join(ran.stdout.split())
+    assert ran.returncode == 0, said
+    assert "reviewed: 1 Python file" in said
+    assert (
+        "note: 6 vendored or generated files left out: node_modules (2), *.min.js (1),"
+        " *_pb2.py (1), generated (1), vendor (1);"
+    ) in said
+    every = ("--set", "analyzers.leave_out=", "--set", "analyzers.leave_out_generated=false")
+    found = punchlist.json("review", "--all", *every)["report"]["items"]
+    places = {finding["spot"]["path"] for item in found for finding in item["findings"]}
+    assert places == {path for path in VENDORED if path.endswith(".py")}
+
+
+def test_a_vendored_file_that_is_named_or_that_the_change_touches_is_looked_at(branch):
+    punchlist = branch({"good.py": "X = 1\n", "vendor/old.py": BAD}, {"vendor/new.py": BAD})
+    assert "vendor/new.py:1:8: F401" in punchlist("review").stdout
+    assert "vendor/old.py:1:8: F401" in punchlist("review", "--all", "vendor").stdout
+    assert "F401" not in punchlist("review", "--all").stdout
+
+
 def test_an_agent_that_was_shown_a_file_of_the_change_has_looked_at_it(branch):
     punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "X = 2\n", "app.js": "let x = 1\n"}, NOTHING)
     ran = punchlist("review")
@@ -290,7 +365,8 @@ steps:
 
 def test_what_the_tip_is_silent_about_is_not_filed(repo, make_punchlist, tmp_path):
     """Without the unused import, bandit has nothing to say about it any more; the `eval` stays."""
-    repo.commit({"a.py": "import subprocess\n\nX = 1\n", "b.py": "X = eval('1')\n"})
+    files = {"a.py": "import subprocess\n\nX = 1\n", "b.py": "X = eval('1')\n"}
+    repo.commit({**files, ".bandit": "[bandit]\n"})
     (tmp_path / "one.yaml").write_text(ONE_PASS)
     punchlist = make_punchlist(repo.root)
     chosen = ("--set", "analyzers.select=F401", "--set", "analyzers.enabled=ruff,bandit")

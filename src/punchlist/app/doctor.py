@@ -32,8 +32,8 @@ from punchlist.ports.agent import AgentTrouble, Ask, Reply
 from punchlist.settings import Settings
 from punchlist.views.words import format_dollars, tokens
 
-SHIPPED = ("ruff", "bandit", "ast-grep")
-"""Installed with punchlist: if one of these is missing, the installation is broken."""
+SHIPPED = ("ruff",)
+"""Installed with punchlist: if it is missing, the installation is broken."""
 _BUBBLEWRAP = "install bubblewrap for a complete sandbox, for example: apt install bubblewrap"
 _REINSTALL = "install punchlist again, for example: pipx reinstall punchlist"
 ROLE = "doctor"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from punchlist.adapters.analyzers.registry import list_languages
+from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.environments.find_pythons import SHARED
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.app.probe import Probe
@@ -15,6 +17,7 @@ from punchlist.app.start.allowance import hash_checks
 from punchlist.app.start.prepare import find_checks, load_trusted
 from punchlist.errors import PunchlistError
 from punchlist.model.checks.check import Check
+from punchlist.model.checks.own_files import list_counting
 from punchlist.model.finding.languages import ANALYZED_BY, find_language
 from punchlist.model.ledger.timeline import pluralize
 
@@ -38,15 +41,27 @@ async def examine_project(
         return [Probe(name="repository", found=False, note=str(error), remedy=error.hint)]
     own = Probe(name="repository", found=True, note=str(checkout.root))
     found = {probe.name for probe in analyzers if probe.found}
-    return [own, *await _probe_languages(checkout, found), *await _probe_checks(session, checkout)]
+    settings = session.settings().settings.analyzers
+    languages = await _probe_languages(checkout, found, settings)
+    return [own, *languages, *await _probe_checks(session, checkout)]
 
 
-async def _probe_languages(checkout: Checkout, analyzers: set[str]) -> list[Probe]:
-    """Return the languages of tracked files that no installed analyzer knows."""
-    names = await checkout.git.list_fields("ls-files", "-z")
-    counts = Counter(filter(None, (find_language(os.fsdecode(name)) for name in names)))
+async def _probe_languages(
+    checkout: Checkout, analyzers: set[str], settings: AnalyzerSettings
+) -> list[Probe]:
+    """Return the languages that count, by the names of tracked files, which no installed analyzer
+    knows.
+    """
+    names = map(os.fsdecode, await checkout.git.list_fields("ls-files", "-z"))
+    languages = {name: language for name in names if (language := find_language(name))}
+    counting = list_languages(settings)
+    if counting is None:
+        counting = list_counting(languages, settings.leave_out)
+    counts = Counter(languages.values())
     probes = []
     for language, count in counts.most_common():
+        if language not in counting:
+            continue
         known = ANALYZED_BY.get(language, "").split(" or ") if language in ANALYZED_BY else []
         if language == "Python" or analyzers.intersection(known):
             continue

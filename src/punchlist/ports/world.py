@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from punchlist.model.checks.own_files import LeaveOut
 from punchlist.model.checks.protected import Protected
 from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.model.item.usage import Usage
@@ -75,6 +76,10 @@ class World(Struct, frozen=True, kw_only=True):
     """
     unreviewed: tuple[str, ...] = ()
     """Patterns of files that need no reviewer, as the user's settings say."""
+    leave_out: LeaveOut = LeaveOut()
+    """What a look at the whole repository leaves out."""
+    languages: frozenset[str] | None = None
+    """The languages that count, None for those of the project's own program files."""
     unsuppressed: Mapping[str, Analyzer] = {}
     """The analyzers that can switch their suppressions off, with these switched off."""
     undeclared: frozenset[str] = frozenset()

@@ -291,6 +291,8 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     yield from _unmeasured_lines(run)
     yield from _left_out_findings(run)
     yield from _excluded_files(run)
+    yield from _uncounted_files(run)
+    yield from _vendored_files(run)
     outside = [item for item in run.items.values() if not item.in_scope and not item.left_out]
     if outside:
         where = pluralize(len({item.lead.spot.path for item in outside}), "file")
@@ -426,6 +428,26 @@ def missed_files(run: Run) -> Iterator[Gap]:
 def _excluded_files(run: Run) -> Iterator[Gap]:
     for each in run.reviewing.excluded:
         yield Gap("scope", _describe_missed(each), each.why)
+
+
+def _uncounted_files(run: Run) -> Iterator[Gap]:
+    """Yield the files that no reviewer looked at, in languages that do not count."""
+    for each in run.reviewing.uncounted:
+        files = pluralize(each.count, f"{each.language} file")
+        named = ", ".join(each.paths[:_NAMED]) + (", ..." if each.count > _NAMED else "")
+        why = f"{named}; {each.language} does not count here (analyzers.languages)"
+        yield Gap("scope", f"No reviewer looked at {files}", why)
+
+
+def _vendored_files(run: Run) -> Iterator[Gap]:
+    """Yield how many vendored and generated files a whole repository has, by what says so."""
+    counts = Counter(run.reviewing.vendored)
+    if counts:
+        named = [f"{name} ({count:,})" for name, count in counts.most_common()]
+        more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+        files = pluralize(counts.total(), "vendored or generated file")
+        why = f"{', '.join(named[:_NAMED])}{more}; analyzers.leave_out in the settings lists them"
+        yield Gap("scope", f"{files} left out", why)
 
 
 def _describe_missed(each: MissedFiles) -> str:

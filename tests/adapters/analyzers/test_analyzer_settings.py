@@ -16,6 +16,7 @@ from punchlist.adapters.analyzers.registry import (
 )
 from punchlist.adapters.analyzers.settings import AnalyzerSettings
 from punchlist.adapters.analyzers.tool import ARGV_LIMIT, Kit, chunk_files, run_probe
+from punchlist.adapters.analyzers.tools.biome import Biome
 from punchlist.adapters.analyzers.tools.custom import CustomTool
 from punchlist.adapters.sandbox import support
 from punchlist.adapters.sandbox.sandbox import SandboxWishes
@@ -297,3 +298,36 @@ def test_a_program_of_the_checkout_needs_walls_or_consent(grown, tmp_path, unfen
     ran = asyncio.run(run_probe([str(program), "--version"], refusing))
     assert "sandbox.unfenced" in ran.trouble
     assert not mark.exists()
+
+
+def test_an_extra_that_is_not_installed_is_no_news_unless_it_is_asked_for(grown, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/bin/python")
+    tree = grown({"a.py": CODE, "pyproject.toml": "[tool.bandit]\n"})
+    assert not {"bandit", "ast-grep"} & build_analyzers(AnalyzerSettings(), NOWHERE).keys()
+    rules = AnalyzerSettings(ast_grep_rules="id: x")
+    missed = {
+        "bandit": build_analyzers(AnalyzerSettings(enabled=("bandit",)), NOWHERE)["bandit"],
+        "ast-grep": build_analyzers(rules, NOWHERE)["ast-grep"],
+    }
+    for name, analyzer in missed.items():
+        failed = asyncio.run(analyzer.analyze(tree, None)).failed
+        assert f'pip install "punchlist[{name}]"' in failed
+
+
+@pytest.mark.parametrize(
+    ("settings", "skipped"),
+    [
+        ({}, ""),
+        ({"biome.json": "{}", "eslint.config.js": ""}, ""),
+        ({"eslint.config.js": ""}, "settings for eslint"),
+        ({"package.json": '{"eslintConfig": {}}'}, "settings for eslint"),
+    ],
+)
+def test_biome_looks_by_its_own_defaults_unless_the_project_configures_eslint_alone(
+    grown, settings, skipped
+):
+    tree = grown({"a.js": "let x = 1\n", **settings})
+    said = Biome().skip_reason(tree)
+    assert (skipped in said) if skipped else said == ""
+    wanted = [path for path in ("a.js", "package-lock.json") if Biome().wants_file(path, tree)]
+    assert wanted == ["a.js"]

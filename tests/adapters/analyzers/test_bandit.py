@@ -34,6 +34,8 @@ def test_a_finding_is_ranked_by_severity_and_confidence_and_placed_in_code_point
         == 'subprocess.call("ls " + z, shell=True)'
     )
     assert (shell.label, shell.url[:8]) == ("subprocess_popen_with_shell_equals_true", "https://")
+    configured = grown({"src/a.py": SHELL, "bandit.yaml": "skips: []\n"})
+    by_rule = {f.rule: f for f in looked(configured).findings}
     assert by_rule["B404"].severity is Severity.MINOR
 
 
@@ -56,12 +58,30 @@ def test_many_files_are_shared_out_and_none_is_left_out(grown):
     )
 
 
-def test_asserts_are_no_news_unless_the_project_configures_bandit(grown):
-    assert looked(grown({"a.py": "assert 1\n"})).findings == ()
-    configured = grown(
-        {"a.py": "assert 1\n", "pyproject.toml": "[tool.bandit]\nskips = ['B404']\n"}
-    )
-    assert [f.rule for f in looked(configured).findings] == ["B101"]
+LOW = "import subprocess\nassert 1\ntoken = 'hunter2'\nsubprocess.run(['ls'])\n"
+
+
+def test_only_medium_and_high_are_news_unless_the_project_configures_bandit(grown):
+    assert looked(grown({"a.py": LOW})).findings == ()
+    configured = grown({"a.py": LOW, "pyproject.toml": "[tool.bandit]\nskips = ['B404']\n"})
+    rules = {f.rule for f in looked(configured).findings}
+    assert rules == {"B101", "B105", "B603", "B607"}
+
+
+@pytest.mark.parametrize("path", ["tests/a.py", "pkg/test_a.py", "conftest.py"])
+def test_tests_are_looked_at_only_where_bandit_is_configured_or_enabled_by_name(grown, path):
+    tree = grown({path: SHELL})
+    assert looked(tree).skipped
+    assert not Bandit().sees_file(path, tree)
+    assert Bandit(asked=True).sees_file(path, tree)
+    configured = grown({path: SHELL, ".bandit": "[bandit]\n"})
+    assert "B602" in {f.rule for f in looked(configured).findings}
+
+
+def test_a_bandit_of_unknown_make_is_not_known_by_its_files(tmp_path):
+    (tmp_path / "bandit").write_text("#!/bin/sh\n")
+    assert Bandit().identify_program([str(tmp_path / "bandit")]) == ""
+    assert Bandit().identify_program(Kit().find_bundled("bandit"))
 
 
 def test_odd_names_are_named_as_git_has_them(grown):

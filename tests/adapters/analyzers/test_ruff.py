@@ -11,10 +11,11 @@ import pytest
 from punchlist.adapters.analyzers.tool import CommandAnalyzer, Kit
 from punchlist.adapters.analyzers.tools.ruff import CELL_FIX, Ruff, RuffRules, parse
 from punchlist.adapters.analyzers.tools.ruff_rules import (
+    ALL,
     ALL_IGNORE,
-    ALL_SELECT,
-    CORRECTNESS_IGNORE,
-    CORRECTNESS_SELECT,
+    BUGS,
+    BUGS_IGNORE,
+    SECURITY,
     rank_rule,
 )
 from punchlist.intake.source_files import LOST_FIX, Sources
@@ -109,14 +110,15 @@ def test_nothing_newer_than_the_oldest_supported_python_is_asked_for(grown, name
     assert "UP045" not in {f.rule for f in older}
 
 
-STYLED = 'import os\nimport sys\n\nx = "{}".format(1)\nif x == None:\n    print(f"a")\n'
+STYLED = "import os\n\nx = 1\nif x == None:\n    print(x or 'a') if x else print(x)\n"
 
 
-def test_style_is_raised_only_if_it_is_asked_for(grown):
-    tree = grown({"a.py": STYLED})
-    assert {f.rule for f in looked(tree).findings} == {"F401", "E711"}
-    assert "UP032" in {f.rule for f in looked(tree, kind="all").findings}
-    assert {f.rule for f in looked(tree, also=("UP032",)).findings} == {"F401", "E711", "UP032"}
+def test_style_that_ruff_does_not_ask_for_itself_is_raised_only_if_it_is_asked_for(grown):
+    styled = "import re\n\nx = re.compile('a')\nif x == None:\n    raise ValueError()\n"
+    tree = grown({"a.py": styled})
+    assert {f.rule for f in looked(tree).findings} == {"E711"}
+    assert "RSE102" in {f.rule for f in looked(tree, kind="all").findings}
+    assert {f.rule for f in looked(tree, also=("RSE102",)).findings} == {"E711", "RSE102"}
 
 
 @pytest.mark.parametrize(
@@ -155,10 +157,10 @@ def test_odd_names_are_looked_at_and_named_as_git_has_them(grown):
     ]
     raw = b"n\xffame.py".decode("utf-8", "surrogateescape")
     tree = grown(dict.fromkeys([*names, raw], "import os\n"))
-    findings = looked(tree).findings
+    findings = [f for f in looked(tree).findings if f.rule == "F401"]
     assert sorted(f.spot.path for f in findings) == sorted([*names, raw])
     assert all(f.fix and not f.marks for f in findings)
-    assert [f.spot.path for f in looked(tree, [raw]).findings] == [raw]
+    assert {f.spot.path for f in looked(tree, [raw]).findings} == {raw}
 
 
 def test_only_the_files_asked_for_are_looked_at(grown):
@@ -286,14 +288,93 @@ def test_a_rules_meaning_is_that_of_its_own_group():
     assert rank_rule("XYZ999")[0] is Severity.MINOR
 
 
-@pytest.mark.parametrize(
-    ("select", "ignore"), [(ALL_SELECT, ALL_IGNORE), (CORRECTNESS_SELECT, CORRECTNESS_IGNORE)]
-)
+@pytest.mark.parametrize(("select", "ignore"), [(f"{BUGS},{ALL}", ALL_IGNORE), (BUGS, BUGS_IGNORE)])
 def test_every_default_rule_exists(select, ignore):
     """A rule that a new version of ruff renamed would make every run fail."""
     command = [RUFF, "check", "--isolated", f"--select={select}", f"--ignore={ignore}", "-"]
     ran = subprocess.run(command, input=b"", capture_output=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_every_security_rule_is_a_rule_that_ruff_has_without_preview():
+    ran = subprocess.run(
+        [RUFF, "rule", "--all", "--output-format=json"], capture_output=True, check=True
+    )
+    known = {rule["code"]: rule for rule in json.loads(ran.stdout)}
+    assert SECURITY.keys() <= known.keys()
+    for code in SECURITY:
+        rule = known[code]
+        assert rule["linter"] == "flake8-bandit"
+        assert not rule["preview"], code
+        assert "Removed" not in rule["status"], code
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of bandit's own loader
+def test_every_security_rule_has_a_twin_that_bandit_calls_medium_or_high():
+    from bandit.core.extension_loader import MANAGER
+
+    blacklisted = {f"S{name[1:]}": rule["level"] for name, rule in MANAGER.blacklist_by_id.items()}
+    assert {blacklisted.get(code, "") for code in SECURITY} <= {"", "MEDIUM", "HIGH"}
+    low = {code for code, level in blacklisted.items() if level == "LOW"}
+    assert not low & SECURITY.keys()
+    assert not {"S101", "S105", "S106", "S107", "S110", "S112", "S603", "S607"} & SECURITY.keys()
+
+
+INSECURE = (
+    "import pickle\nimport subprocess\n\n\ndef load(data, names=('--', 'password')):\n"
+    "    subprocess.run(data, shell=True, check=True)\n"
+    "    token = 'hunter2hunter2'\n    assert token\n    return pickle.loads(data)\n"
+)
+
+
+def test_insecure_code_is_raised_where_bandit_would_call_it_medium_or_high(grown):
+    findings = looked(grown({"a.py": INSECURE})).findings
+    assert {f.rule: f.severity for f in findings} == {
+        "S301": Severity.MAJOR,
+        "S602": Severity.CRITICAL,
+    }
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/a.py", "pkg/test_a.py", "a_test.py", "conftest.py", "pkg/tests/data/a.py"]
+)
+def test_insecure_code_is_no_news_in_tests(grown, path):
+    tree = grown({path: f"{INSECURE}exec('1')\n"})
+    assert looked(tree).findings == ()
+    assert {f.rule for f in looked(tree, also=("S301",)).findings} == {"S301"}
+    assert {"S102", "S301"} <= {f.rule for f in looked(tree, also=("S",)).findings}
+
+
+def test_a_project_with_settings_for_ruff_gets_no_rule_that_it_did_not_ask_for(grown):
+    tree = grown({"a.py": INSECURE, "ruff.toml": "line-length = 99\nlint.select = ['F']\n"})
+    assert looked(tree).findings == ()
+
+
+def test_ruffs_own_defaults_are_asked_for_where_the_project_has_no_settings(grown):
+    """The same rules as `ruff check` itself, but for RUF100, and ours besides."""
+    code = STYLED + "\n\ndef f(x):\n    return dict(a=x)\n\n\ntry:\n    f(1)\nexcept:\n    pass\n"
+    tree = grown({"a.py": code})
+    command = [RUFF, "check", "--isolated", "--output-format=json", "--exit-zero", "a.py"]
+    ran = subprocess.run(command, cwd=tree.root, capture_output=True, check=True)
+    theirs = {each["code"] for each in json.loads(ran.stdout)}
+    assert theirs <= {f.rule for f in looked(tree).findings}
+    assert theirs <= {f.rule for f in looked(tree, kind="all").findings}
+
+
+def test_a_comment_for_another_linter_is_not_reported_as_needless(grown):
+    tree = grown({"a.py": "x = 1  # noqa: E501, WPS432\n"})
+    assert looked(tree).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [(".isort.cfg", "[settings]\n"), ("setup.cfg", "[isort]\nprofile = black\n"),
+     ("pyproject.toml", "[tool.isort]\nprofile = 'black'\n")],
+)  # fmt: skip
+def test_the_order_of_imports_is_left_to_a_project_with_settings_for_isort(grown, name, content):
+    code = "import sys\nimport os\n\nprint(os, sys)\n"
+    assert {f.rule for f in looked(grown({"a.py": code})).findings} == {"I001"}
+    assert looked(grown({"a.py": code, name: content})).findings == ()
 
 
 def test_a_byte_order_mark_is_no_column():

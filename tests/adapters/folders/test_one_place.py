@@ -59,7 +59,7 @@ ASKED = [
     "adapters/sandbox/landlock/rules.py: each.is_symlink()",  # an entry that was just listed
     "app/start/demo.py: entry.is_dir()",  # of our own package
 ]
-CHILDREN = ("child_", "restrict.py", "bandit_start.py")
+CHILDREN = ("child_", "restrict.py")
 """Programs that run in the sandbox, and read what we wrote for them."""
 
 

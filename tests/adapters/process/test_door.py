@@ -33,7 +33,6 @@ BESIDE = {
     "adapters/sandbox/support.py": "bubblewrap and the Landlock launcher, tried with `true`",
     "adapters/sandbox/landlock/restrict.py": "becomes the child, behind the walls that it has just put up",
     "adapters/checks/child_lines.py": "runs in the sandbox of a check",
-    "adapters/analyzers/tools/bandit_start.py": "becomes bandit, inside its sandbox",
 }
 """Modules that start or become a program by other means, and why."""
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punchlist.model.dedup.merge import MergeRule, group_findings
+from punchlist.model.dedup.near_rule import TitleDistance
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
 
@@ -316,3 +317,24 @@ def test_a_claim_that_repeats_what_a_tool_says_of_the_line_is_the_same_item():
     assert sizes([tool, finding(title=tool.title, rule="", source="bot", line=9)]) == [1, 1]
     twin = finding(title=tool.title, rule="F541", source="ruff", line=4, column=30)
     assert len(sizes([tool, twin, said])) == 3, "it may be about either"
+
+
+def _count_edits(one, other):
+    """Levenshtein's distance by its definition."""
+    row = list(range(len(other) + 1))
+    for place, char in enumerate(one, 1):
+        above, row = row, [place]
+        for at, each in enumerate(other, 1):
+            row.append(min(above[at] + 1, row[-1] + 1, above[at - 1] + (char != each)))
+    return row[-1]
+
+
+_TITLES = st.text("abcdé😀", max_size=80)
+
+
+@given(_TITLES, _TITLES, st.integers(0, 80), st.integers(0, 20))
+def test_titles_are_near_if_less_than_30_percent_of_the_longer_one_differs(one, other, at, count):
+    for near in (other, one[:at] + other[:count] + one[at + count // 2 :]):
+        edits = _count_edits(one, near)
+        assert TitleDistance(one).measure(near) == edits
+        assert TitleDistance(one).is_near(near) == (edits < 0.3 * max(len(one), len(near), 1))

@@ -23,7 +23,9 @@ from punchlist.adapters.analyzers.tools.shellcheck import Shellcheck
 from punchlist.adapters.analyzers.tools.ty import Ty
 from punchlist.adapters.folders.look import path_exists
 from punchlist.errors import SettingsError
+from punchlist.model.checks.own_files import GENERATED
 from punchlist.model.checks.tool_configuration import ToolConfiguration
+from punchlist.model.finding.languages import find_named_language
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.model.integrity.suppressions import Suppressions
 from punchlist.ports.analyzer import Analysis, Analyzer
@@ -35,7 +37,7 @@ Make = Callable[[AnalyzerSettings, Kit], AnalyzerTool]
 
 
 def _make_asked(tool: type[AnalyzerTool]) -> Make:
-    """Return what makes a tool that runs only where it is configured or enabled by name."""
+    """Return what makes a tool that does more where it is configured or enabled by name."""
 
     def make(settings: AnalyzerSettings, _: Kit) -> AnalyzerTool:
         asked = settings.enabled != "auto" and tool.name in settings.enabled
@@ -49,7 +51,7 @@ ANALYZERS: dict[str, Make] = {
         RuffRules(settings.rules, settings.select, settings.extend_select),
         settings.args.get("ruff", ()),
     ),
-    "bandit": lambda settings, _: Bandit(settings.args.get("bandit", ())),
+    "bandit": _make_asked(Bandit),
     "ast-grep": lambda settings, kit: _with_rules(
         AstGrep(
             settings.ast_grep_rules,
@@ -81,10 +83,12 @@ def steering_files() -> tuple[str, ...]:
 
 
 def suppressions_of(settings: AnalyzerSettings) -> Suppressions:
-    """Return what counts the comments that silence any analyzer, enabled or not."""
+    """Return what counts the comments that silence any analyzer, enabled or not, or all of them."""
     tools = [make(settings, Kit()) for make in ANALYZERS.values()]
     tools += [Custom(tool) for tool in settings.custom]
-    return Suppressions(tuple(dict.fromkeys(each for tool in tools for each in tool.suppressed_by)))
+    declared = dict.fromkeys(each for tool in tools for each in tool.suppressed_by)
+    # What marks a file as generated hides it from all analyzers.
+    return Suppressions((*declared, GENERATED))
 
 
 def undeclared_analyzers(settings: AnalyzerSettings) -> frozenset[str]:
@@ -165,6 +169,19 @@ def list_files_seen(
     return analyzer.list_seen(tree, paths) if isinstance(analyzer, CommandAnalyzer) else ()
 
 
+def list_languages(settings: AnalyzerSettings) -> frozenset[str] | None:
+    """Return the languages that count, None for those of the project. Raise SettingsError if one is
+    not known.
+    """
+    if settings.languages == "auto":
+        return None
+    named = {word: find_named_language(word) for word in settings.languages}
+    for word in (word for word, name in named.items() if not name):
+        problem = f"analyzers.languages: no language is called {word!r}"
+        raise SettingsError(problem, hint='for example languages = ["Python", "JavaScript"]')
+    return frozenset(named.values())
+
+
 def identify_analyzer(analyzers: Mapping[str, Analyzer], name: str) -> str:
     """Return what decides, with a commit, what the named analyzer reports; '' if not known."""
     analyzer = analyzers.get(name)
@@ -211,9 +228,15 @@ async def detect_analyzers(
 
 
 def _found(settings: AnalyzerSettings, kit: Kit, own: Iterable[str]) -> list[str]:
-    ruled = {"ast-grep": settings.ast_grep or settings.ast_grep_rules, "semgrep": settings.semgrep}
+    """Return what runs by itself: what is installed, and ast-grep wherever it has rules, so that
+    rules which are not applied are said.
+    """
+    rules = bool(settings.ast_grep or settings.ast_grep_rules)
+    ruled = {"ast-grep": rules, "semgrep": bool(settings.semgrep)}
     usable = [name for name in ANALYZERS if ruled.get(name, True)]
-    return [*(name for name in usable if ANALYZERS[name](settings, kit).find_program(kit)), *own]
+    tools = ((name, ANALYZERS[name](settings, kit)) for name in usable)
+    there = (name for name, tool in tools if name == "ast-grep" or tool.find_program(kit))
+    return [*there, *own]
 
 
 def _make_builtin(name: str, settings: AnalyzerSettings, kit: Kit) -> AnalyzerTool:

@@ -199,6 +199,8 @@ class AnalyzerTool:
     """Files and folders of the repository with its rules, as settings name them."""
     options: tuple[str, ...] = ()
     """Arguments that it is always given."""
+    install = "install it"
+    """What to do where it is missed."""
     parser: ReportParser
     """Parses what it prints, as a `staticmethod`."""
     log: re.Pattern[str] | None = None
@@ -339,7 +341,7 @@ class CommandAnalyzer:
             return Analysis(skipped=idle)
         program = tool.find_program(self._kit)
         if not program:
-            hint = "install it, or leave it out of the enabled analyzers"
+            hint = f"{tool.install}, or leave it out of the enabled analyzers"
             return Analysis(failed=f"{tool.name} is not installed; {hint}")
         if self._kit.is_tracked(program[0], tree):
             why = "a program of the code under review is not run"

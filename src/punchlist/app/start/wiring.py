@@ -12,6 +12,7 @@ from punchlist.adapters.analyzers.registry import (
     build_unsuppressed,
     identify_analyzer,
     list_files_seen,
+    list_languages,
     suppressions_of,
     undeclared_analyzers,
 )
@@ -94,6 +95,8 @@ def build_world(  # noqa: PLR0913, PLR0917  # all that a run's world is made of
         files_seen=partial(list_files_seen, analyzers),
         identify=partial(identify_analyzer, analyzers),
         unreviewed=settings.analyzers.unreviewed,
+        leave_out=settings.analyzers.left_out,
+        languages=list_languages(settings.analyzers),
         documents=_open_documents(run, artifacts),
         fixers={"edits": EditFixer(suppressions)},
         checks=_make_later(

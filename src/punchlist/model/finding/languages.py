@@ -108,8 +108,11 @@ _ANY = frozenset({"generic", "regex"})
 _RULE_LANGUAGES = late_pattern(
     r"^[\s-]*[\"']?languages?[\"']?:[ \t]*(\[[^\]]*\]|(?:\n\s*-\s*\S+)+|\S+)", re.MULTILINE
 )
+MARKUP = frozenset(("HTML", "CSS"))
+"""Languages of documents rather than programs."""
+
 ANALYZED_BY: Mapping[str, str] = {
-    "Python": "ruff or bandit",
+    "Python": "ruff",
     "JavaScript": "eslint or biome",
     "TypeScript": "eslint or biome",
     "Vue": "eslint",
@@ -150,6 +153,11 @@ def find_language(path: str, text: str = "") -> str:
     if found is None:
         return ""
     return _BY_INTERPRETER.get(found[1], found[1])
+
+
+def find_named_language(word: str) -> str:
+    """Return the language that a word names in any case, or ''."""
+    return _BY_WORD.get(word.lower(), "")
 
 
 def find_rule_languages(rules: str) -> frozenset[str] | None:

@@ -16,7 +16,7 @@ class _Pattern(NamedTuple):
     folder_only: bool
 
 
-def is_excluded(path: str, patterns: Sequence[str]) -> bool:
+def is_excluded(path: str, patterns: Sequence[str], *, is_folder: bool = False) -> bool:
     """Return whether the last pattern that matches the path, or a folder above it, excludes it. As
     in .gitignore, `!` takes back, and not below a folder that is excluded itself.
     """
@@ -26,7 +26,7 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     parts = path.split("/")
     folders = ("/".join(parts[:count]) for count in range(1, len(parts)))
     above = any(_decide(folder, compiled, is_folder=True) for folder in folders)
-    return above or _decide(path, compiled, is_folder=False)
+    return above or _decide(path, compiled, is_folder=is_folder)
 
 
 def place_pattern(pattern: str, folder: str) -> str:

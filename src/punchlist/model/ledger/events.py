@@ -412,6 +412,12 @@ class Surveyed(Event, frozen=True, kw_only=True):
     """Files that an analyzer was given and did not look at: the review is not complete."""
     excluded: tuple[MissedFiles, ...] = ()
     """Files that the project's own settings keep an analyzer from."""
+    uncounted: tuple[UnseenFiles, ...] = ()
+    """Files that no reviewer looked at, in languages that do not count."""
+    vendored: dict[str, int] = {}
+    """By the pattern, `generated` or `minified`: how many files a look at the whole repository
+    leaves out.
+    """
 
 
 class Reported(Event, frozen=True, kw_only=True):

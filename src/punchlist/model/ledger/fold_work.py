@@ -65,6 +65,7 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             seen = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
             seen = replace(seen, unknown=event.unknown, seen=event.seen)
             seen = replace(seen, missed=event.missed, excluded=event.excluded)
+            seen = replace(seen, uncounted=event.uncounted, vendored=event.vendored)
             return replace(run, reviewing=seen)
         case ev.Reported():
             artifacts = tuple(dict.fromkeys((*run.filing.artifacts, *event.artifacts)))
@@ -244,12 +245,14 @@ def _rechecked(run: Run, event: ev.Rechecked) -> Run:
 def _committed(run: Run, event: ev.Committed) -> Run:
     known = run.work.batches
     titles = {each.batch: known[each.batch].title for each in event.landed if each.batch in known}
+    patches = (run.work.patches.get(each.batch) for each in event.landed)
     now = run.landing
     landing = replace(
         now,
         tip=event.tip or now.tip,
         landed=(*now.landed, *event.landed),
         titles={**now.titles, **titles},
+        written=now.written.union(*(patch.paths for patch in patches if patch)),
         unheard=event.unheard or now.unheard,
     )
     refusal = (f"a git hook refused: {event.refused}",) if event.refused else ()

@@ -146,6 +146,10 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """Program files under review that the project's own settings keep an analyzer from."""
     unknown: tuple[str, ...] = ()
     """Analyzers that may have looked at some of these: it is not known."""
+    uncounted: tuple[UnseenFiles, ...] = ()
+    """Files that no reviewer looked at, in languages that do not count."""
+    vendored: dict[str, int] = {}
+    """By what says so: how many vendored or generated files are left out."""
     left_out: int = 0
     """Program files that the user's settings leave out of the review."""
     unproven: dict[str, str] = {}
@@ -161,6 +165,8 @@ class Landing(Struct, frozen=True, kw_only=True):
     tip: str = ""
     landed: tuple[ev.Landed, ...] = ()
     titles: dict[int, str] = {}
+    written: frozenset[str] = frozenset()
+    """Files that the fixes which landed write."""
     unheard: str = ""
     """Why a git hook of the repository was not run."""
     published: str = ""

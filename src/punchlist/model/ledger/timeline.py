@@ -83,7 +83,9 @@ def _describe_survey(event: ev.Surveyed) -> _Line:
     for each in event.missed:
         files = pluralize(each.count, "file")
         return _Line(f"{each.reviewer} did not look at {files} that it was given", Tone.BAD)
-    return _Line("a reviewer looked at every program file under review")
+    rest = ", ".join(f"{each.count} {each.language}" for each in event.uncounted)
+    but = f", but for {rest}" if rest else ""
+    return _Line(f"a reviewer looked at every program file under review{but}")
 
 
 def _describe_copy(event: ev.Kept) -> _Line:

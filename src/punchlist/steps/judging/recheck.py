@@ -24,7 +24,7 @@ from punchlist.steps.judging.gates.culprits import judge_by_gates
 from punchlist.steps.judging.refutations import recall_refutations
 from punchlist.steps.judging.relocation import find_moved
 from punchlist.steps.judging.silence import Look, look_without_suppressions
-from punchlist.steps.support.project_context import select_files
+from punchlist.steps.support.project_context import select_analyzed
 
 NO_OP = "only comments, formatting or the names of locals would change"
 RESTLESS = "the analyzers had something new to say each time a fix was taken out"
@@ -207,7 +207,7 @@ async def _run_analyzers(
     looks: dict[str, LatestReview] = {}
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
     async with world.trees.open_tree(run.landing.tip, patches, pristine=steering) as tree:
-        view = select_files(world.change, run, tree)
+        view = select_analyzed(run, world, tree)
         if view is not None:  # what the patches write, too: they may go beyond the change
             written = {path for patch in patches for path in patch.paths}
             view = [path for path in tree.files() if path in written.union(view)]

@@ -12,7 +12,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.ports.tree import Pristine
 from punchlist.ports.world import World
 from punchlist.steps.support.caused_findings import WithCaused, find_caused
-from punchlist.steps.support.project_context import select_files
+from punchlist.steps.support.project_context import select_analyzed
 
 
 class Analyze(Struct, frozen=True):
@@ -29,7 +29,7 @@ async def run_analyzer(task: Analyze, run: Run, world: World) -> Reviewed:
     pristine = Pristine(origin=world.change.base, alone=steering)
     lent = world.trees.open_tree(task.commit, pristine=pristine, shared=reviewer.confined)
     async with lent as tree:
-        paths = select_files(world.change, run, tree)
+        paths = select_analyzed(run, world, tree)
         analysis = await reviewer.analyze(tree, paths)
     reported = WithCaused(analysis.findings)
     if task.reviewer in world.analyzers:

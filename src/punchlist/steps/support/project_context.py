@@ -2,13 +2,20 @@
 
 from collections.abc import Container, Iterable
 from contextlib import AbstractAsyncContextManager
+from weakref import WeakKeyDictionary
 
+from punchlist.model.checks.own_files import LeaveOut, list_left_out
 from punchlist.model.item.doubt import Doubt
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.roles import Background, RoleTask
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
+
+_LEFT_OUT: WeakKeyDictionary[Tree, dict[tuple[LeaveOut, tuple[str, ...]], dict[str, str]]] = (
+    WeakKeyDictionary()
+)
+"""By tree what is left out of it: all of its files are read for that, and analyzers share trees."""
 
 EVERYTHING = "the whole repository"
 """What an agent that opened no file and found nothing did not look at."""
@@ -69,18 +76,49 @@ def find_answered(items: Container[int], run: Run) -> tuple[Doubt, ...]:
     return tuple(doubt for doubt in doubts if doubt.item in items and doubt.answer)
 
 
+def select_analyzed(run: Run, world: World, tree: Tree) -> list[str] | None:
+    """Return the files that analyzers look at, None for all: those to review, without the vendored
+    and generated ones of a whole repository.
+    """
+    chosen = select_files(world.change, run, tree)
+    left_out = find_left_out(run, world, tree)
+    if not left_out:
+        return chosen
+    return [path for path in (tree.files() if chosen is None else chosen) if path not in left_out]
+
+
+def find_left_out(run: Run, world: World, tree: Tree) -> dict[str, str]:
+    """Return by vendored or generated file what says so. Of a change nothing is left out, and
+    nothing that has a finding or that a fix of this run writes.
+    """
+    change = world.change
+    if change.kind is not ScopeKind.ALL:
+        return {}
+    known, key = _LEFT_OUT.setdefault(tree, {}), (world.leave_out, change.paths)
+    if key not in known:
+        known[key] = list_left_out(world.leave_out, tree.files(), tree.text, change.paths)
+    left_out = {path: why for path, why in known[key].items() if change.covers(path, None, None)}
+    kept = _list_touched(run).union(run.landing.written) if left_out else frozenset[str]()
+    return {path: why for path, why in left_out.items() if path not in kept}
+
+
 def select_files(change: Change, run: Run, tree: Tree) -> list[str] | None:
     """Return the files to review, None for all: those of the change, of this round's batches, and
     those with reported items, which would otherwise look fixed.
     """
     if change.kind is ScopeKind.ALL and not change.paths:
         return None
+    shown = _list_touched(run)
+    return [path for path in tree.files() if path in shown or change.covers(path, None, None)]
+
+
+def _list_touched(run: Run) -> frozenset[str]:
+    """Return the files of this round's batches, and those with items that a reviewer reported."""
     reviewers = run.started.reviewers
-    reported = {
+    reported = frozenset(
         finding.spot.path
         for item in run.items.values()
         for finding in item.sighted
         if finding.source in reviewers
-    }
-    shown = reported.union(*(batch.paths for batch in run.work.batches.values()))
-    return [path for path in tree.files() if path in shown or change.covers(path, None, None)]
+    )
+    return reported.union(*(batch.paths for batch in run.work.batches.values()))

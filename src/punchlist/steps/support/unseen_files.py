@@ -1,8 +1,9 @@
 """Which program files under review no reviewer looked at."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
+from punchlist.model.checks.own_files import list_counting
 from punchlist.model.checks.protected import matches_any
 from punchlist.model.finding.languages import MissedFiles, UnseenFiles, find_language
 from punchlist.model.finding.path_patterns import is_excluded
@@ -12,13 +13,14 @@ from punchlist.model.ledger.run import LatestReview, Run
 from punchlist.model.patch.change import Change, ScopeKind
 from punchlist.ports.tree import Tree
 from punchlist.ports.world import World
-from punchlist.steps.support.project_context import EVERYTHING
+from punchlist.steps.support.project_context import EVERYTHING, find_left_out
 
 _NAMED = 20
 
 
 def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
-    languages = _list_languages(world.change, tree)
+    vendored = find_left_out(run, world, tree)
+    languages = _list_languages(world.change, tree, vendored)
     left_out = {path for path in languages if _is_left_out(path, run, world)}
     wanted = {path: name for path, name in languages.items() if path not in left_out}
     read = Counter(wanted.values())
@@ -36,22 +38,35 @@ def find_unseen_files(run: Run, world: World, tree: Tree) -> Surveyed:
                 unknown.append(name)
             seen = set(_list_seen(review, wanted, run, world, tree))
             wanted = {path: name for path, name in wanted.items() if path not in seen}
-    by_language: dict[str, list[str]] = defaultdict(list)
-    for path, name in sorted(wanted.items()):
-        by_language[name].append(path)
-    unseen = tuple(
-        UnseenFiles(name, len(paths), tuple(paths[:_NAMED]))
-        for name, paths in sorted(by_language.items())
-    )
+    counting = world.languages
+    if counting is None:
+        named = {path: find_language(path) for path in tree.files()}
+        known = {path: name for path, name in {**named, **languages}.items() if name}
+        counting = list_counting(known, world.leave_out.patterns)
+    groups = _group_unseen(wanted)
+    unseen = tuple(each for each in groups if each.language in counting)
+    counted = {path for path, name in languages.items() if name in counting}
     read.subtract(wanted.values())
     return Surveyed(
         unseen=unseen,
-        missed=tuple(_group_missed(missed, languages.keys() - left_out)),
+        uncounted=tuple(each for each in groups if each.language not in counting),
+        vendored=dict(sorted(Counter(vendored.values()).items())),
+        missed=tuple(_group_missed(missed, counted - left_out)),
         excluded=tuple(_group_missed(excluded, languages.keys() - left_out)),
         left_out=len(left_out),
         unknown=tuple(unknown) if unseen else (),
         seen={name: count for name, count in sorted(read.items()) if count},
     )
+
+
+def _group_unseen(wanted: Mapping[str, str]) -> list[UnseenFiles]:
+    by_language: dict[str, list[str]] = defaultdict(list)
+    for path, name in sorted(wanted.items()):
+        by_language[name].append(path)
+    return [
+        UnseenFiles(name, len(paths), tuple(paths[:_NAMED]))
+        for name, paths in sorted(by_language.items())
+    ]
 
 
 def _group_missed(
@@ -73,13 +88,13 @@ def _is_left_out(path: str, run: Run, world: World) -> bool:
     return matches_any(path, world.unreviewed) or is_excluded(path, excluded)
 
 
-def _list_languages(change: Change, tree: Tree) -> dict[str, str]:
-    """Return the languages of the program files under review; those that are empty, binary or
-    only renamed are left out.
+def _list_languages(change: Change, tree: Tree, vendored: Container[str]) -> dict[str, str]:
+    """Return the languages of the program files under review; those that are empty, binary, only
+    renamed or vendored are left out.
     """
     found: dict[str, str] = {}
     for path in tree.files():
-        if not _is_under_review(path, change):
+        if path in vendored or not _is_under_review(path, change):
             continue
         named = "." in path.rpartition("/")[2]
         text = "" if named and not find_language(path) else (tree.text(path) or "")

@@ -74,6 +74,7 @@ class AstGrep(AnalyzerTool):
     # --inspect: it says of each file how many rules it applied to it, or why it skipped it.
     options = ("scan", "--json=compact", "--config=/dev/null", "--inspect=entity")
     log = _RECORD
+    install = 'pip install "punchlist[ast-grep]"'
 
     def __init__(
         self, rules: str, args: Sequence[str] = (), *, files: Mapping[str, str] | None = None

@@ -19,7 +19,7 @@ from punchlist.adapters.analyzers.entries import (
 )
 from punchlist.adapters.analyzers.identity import identify_package
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
-from punchlist.adapters.analyzers.tools.python_project import has_tool_table
+from punchlist.adapters.analyzers.tools.python_project import has_tool_table, is_test_code
 from punchlist.intake.raw_finding import RawFinding, shorten_raw
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import RefusedEntry
@@ -29,10 +29,8 @@ from punchlist.model.patch.text_positions import UTF8
 from punchlist.ports.analyzer import Analysis
 from punchlist.ports.tree import Tree
 
-START = Path(__file__).with_name("bandit_start.py")
-"""Starts our own bandit."""
-DEFAULT_SKIP = "B101"
-"""Where a project has no bandit settings: every assert of every test is no news."""
+DEFAULT_LEVEL = "medium"
+"""What is worth a stranger's time where a project has no settings for bandit."""
 
 _INI = ".bandit"
 _ALL_PATHS = "--exclude="
@@ -139,14 +137,20 @@ class Bandit(AnalyzerTool):
         anywhere=False,
     )
     slow = True
+    install = 'pip install "punchlist[bandit]"'
     options = ("--format=json", "--quiet")
     parser = staticmethod(parse)
 
-    def find_program(self, kit: Kit) -> tuple[str, ...]:
-        return (sys.executable, "-I", str(START))
+    def wants_file(self, path: str, tree: Tree) -> bool:
+        """Leave tests out where neither the user nor the project asks for bandit."""
+        if not super().wants_file(path, tree):
+            return False
+        return self.asked or not is_test_code(path) or bool(_find_settings(tree))
 
     def identify_program(self, program: Sequence[str]) -> str:
-        return identify_package(self.name)
+        """Return what identifies the bandit beside our Python; '' for any other."""
+        ours = Path(program[0]).parent == Path(sys.executable).parent
+        return identify_package(self.name) if ours else ""
 
     def project_options(self, tree: Tree, kit: Kit) -> tuple[str, ...]:
         """Return the options for the project's settings; bandit's own list of what to leave out,
@@ -154,7 +158,7 @@ class Bandit(AnalyzerTool):
         """
         name = _find_settings(tree)
         if not name:
-            return (f"--skip={DEFAULT_SKIP}", _ALL_PATHS)
+            return (f"--severity-level={DEFAULT_LEVEL}", _ALL_PATHS)
         if name != _INI:
             return (f"--configfile={name}", _ALL_PATHS)
         own = _EXCLUDES.search(tree.text(name) or "")

@@ -9,6 +9,7 @@ from punchlist.adapters.analyzers.entries import report_parser, with_unparsed
 from punchlist.adapters.analyzers.formats import rdjson
 from punchlist.adapters.analyzers.looked import believe_names
 from punchlist.adapters.analyzers.tool import SCRIPTS, AnalyzerTool, find_files
+from punchlist.adapters.analyzers.tools.eslint import configures_eslint
 from punchlist.adapters.process.run import ProcessResult
 from punchlist.intake.source_files import Sources
 from punchlist.model.finding.finding import Finding
@@ -23,6 +24,8 @@ DIALECT = rdjson.RdjsonDialect(
 )
 
 _FAILED = "internalError/fs"
+_PROTECTED = ("package-lock.json", "npm-shrinkwrap.json")
+"""Files of another tool's, about which it only says that it does not look at them."""
 _ABSENT = late_pattern(r"The file (?P<file>.+) does not exist in the workspace", re.DOTALL)
 _LISTED = late_pattern(r"^  - (.+)$", re.MULTILINE)
 _CHECKED = late_pattern(r"^Checked (\d+) files? in ", re.MULTILINE)
@@ -91,6 +94,9 @@ class Biome(AnalyzerTool):
     )
     parser = staticmethod(parse)
 
+    def wants_file(self, path: str, tree: Tree) -> bool:
+        return super().wants_file(path, tree) and not path.endswith(_PROTECTED)
+
     def find_exclusion(self, tree: Tree) -> str:
         files = find_files(tree, *self.steered_by)
         return next((path for path in files if _EXCLUDES.search(tree.text(path) or "")), "")
@@ -101,5 +107,7 @@ class Biome(AnalyzerTool):
         return replace(analysis, looked=_list_looked(summary, sources))
 
     def skip_reason(self, tree: Tree) -> str:
+        """Let it look by its own defaults, too, unless the project configures eslint alone."""
         configured = self.asked or find_files(tree, *self.steered_by)
-        return "" if configured else "the project has no settings for biome"
+        others = not configured and configures_eslint(tree)
+        return "the project has settings for eslint, and none for biome" if others else ""

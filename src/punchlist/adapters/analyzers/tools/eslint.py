@@ -190,6 +190,10 @@ class Eslint(AnalyzerTool):
         return find_reviewed_packages(tree, kit.checkout, loaded)
 
     def skip_reason(self, tree: Tree) -> str:
-        package = tree.text("package.json") or ""
-        configured = self.asked or find_files(tree, *SETTINGS) or '"eslintConfig"' in package
+        configured = self.asked or configures_eslint(tree)
         return "" if configured else "the project has no settings for eslint"
+
+
+def configures_eslint(tree: Tree) -> bool:
+    package = tree.text("package.json") or ""
+    return bool(find_files(tree, *SETTINGS)) or '"eslintConfig"' in package

@@ -1,5 +1,8 @@
 """Read a Python project's own configuration files, as far as analyzers need it."""
 
+from functools import lru_cache
+
+from punchlist.model.checks.protected import TESTS, matches_any
 from punchlist.model.finding.guarded_text import find_toml
 from punchlist.model.finding.late_pattern import late_pattern
 from punchlist.ports.tree import Tree
@@ -8,9 +11,22 @@ _SETUP_REQUIRES = late_pattern(r"python_requires\s*=\s*[\"']?([^\"'\n#]*)")
 _LOWER_BOUND = late_pattern(r"(?:>=|~=|==|\^)\s*3\.(\d+)")
 
 
+_TESTS = (*TESTS, "conftest.py")
+
+
+def is_test_code(path: str) -> bool:
+    """Return whether a file is part of the tests, where insecure code is no news."""
+    return matches_any(path, _TESTS)
+
+
 def has_tool_table(tree: Tree, path: str, name: str) -> bool:
-    tools = find_toml(tree.text(path)).get("tool")
-    return isinstance(tools, dict) and name in tools
+    return name in _list_tools(tree.text(path))
+
+
+@lru_cache(maxsize=8)
+def _list_tools(text: str | None) -> frozenset[str]:
+    tools = find_toml(text).get("tool")
+    return frozenset(tools) if isinstance(tools, dict) else frozenset()
 
 
 def oldest_python(tree: Tree) -> int | None:

@@ -20,13 +20,14 @@ from punchlist.adapters.analyzers.identity import identify_binary
 from punchlist.adapters.analyzers.looked import believe_names, split_records
 from punchlist.adapters.analyzers.tool import AnalyzerTool, Kit
 from punchlist.adapters.analyzers.tools.python_linters import find_ignored, find_ignored_by_file
-from punchlist.adapters.analyzers.tools.python_project import oldest_python
+from punchlist.adapters.analyzers.tools.python_project import is_test_code, oldest_python
 from punchlist.adapters.analyzers.tools.ruff_configuration import RuffConfigurations
 from punchlist.adapters.analyzers.tools.ruff_rules import (
+    ALL,
     ALL_IGNORE,
-    ALL_SELECT,
-    CORRECTNESS_IGNORE,
-    CORRECTNESS_SELECT,
+    BUGS,
+    BUGS_IGNORE,
+    SECURITY,
     rank_rule,
 )
 from punchlist.adapters.process.run import ProcessResult
@@ -141,13 +142,22 @@ class Ruff(AnalyzerTool):
         self, files: Sequence[str], tree: Tree
     ) -> list[tuple[tuple[str, ...], list[str]]]:
         """Switch ruff's own list of folders to leave out off, but not the one of a project that
-        sets `exclude`.
+        sets `exclude`; look for insecure code outside of tests where the project has no settings.
         """
         chosen = RuffConfigurations(tree)
-        own = [path for path in files if chosen.sets_exclude(path)]
-        others = [path for path in files if path not in frozenset(own)]
-        groups = [((), own), (("--config=exclude=[]",), others)]
-        return [(options, group) for options, group in groups if group]
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for path in files:
+            options = () if chosen.sets_exclude(path) else ("--config=exclude=[]",)
+            if not chosen.tables and not self._rules.select:
+                options = (*options, *self._choose_security(path))
+            groups.setdefault(options, []).append(path)
+        return list(groups.items())
+
+    def _choose_security(self, path: str) -> tuple[str, ...]:
+        if not is_test_code(path):
+            return (f"--extend-select={','.join(SECURITY)}",)
+        # Ruff's own defaults have some; a rule that the user names is more than this group.
+        return () if "S" in self._rules.also else ("--ignore=S",)
 
     def find_exclusion(self, tree: Tree) -> str:
         return RuffConfigurations(tree).find_excluding()
@@ -172,16 +182,17 @@ def _list_looked(log: bytes, sources: Sources) -> frozenset[str] | None:
 
 
 def _choose_rules(tree: Tree, asked: RuffRules) -> tuple[str, ...]:
-    """Return the options for a project without settings for ruff; those for flake8 and pylint are
-    respected. Of the rules that we leave out, those that the user names are not.
+    """Return the options for a project without settings for ruff, besides ruff's own defaults; what
+    it says to flake8, isort and pylint is respected. Of the rules that we leave out, those that the
+    user names are not.
     """
-    ours = ALL_IGNORE if asked.kind == "all" else CORRECTNESS_IGNORE
-    left_out = [rule for rule in ours.split(",") if rule not in asked.also]
     if asked.kind == "all":
-        return (f"--select={ALL_SELECT}", f"--ignore={','.join(left_out)}")
+        left_out = [rule for rule in ALL_IGNORE.split(",") if rule not in asked.also]
+        return (f"--extend-select={BUGS},{ALL}", f"--ignore={','.join(left_out)}")
+    left_out = [rule for rule in BUGS_IGNORE.split(",") if rule not in asked.also]
     ignored = [*left_out, *find_ignored(tree)]
     per_file = [f"--per-file-ignores={each}" for each in find_ignored_by_file(tree)]
-    return (f"--select={CORRECTNESS_SELECT}", f"--ignore={','.join(ignored)}", *per_file)
+    return (f"--extend-select={BUGS}", f"--ignore={','.join(ignored)}", *per_file)
 
 
 @report_parser("ruff")
