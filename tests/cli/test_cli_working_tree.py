@@ -167,3 +167,16 @@ def test_a_watched_review_has_no_document(shop):
     refused = shop("review", "--watch", "--json")
     assert refused.returncode == 2
     assert "--watch" in refused.stdout + refused.stderr
+
+
+def test_a_change_of_docs_alone_is_no_failure_and_not_called_clean(shop, repo):
+    repo.git("checkout", "--quiet", "main")
+    repo.write("README.md", "# The shop\n")
+    repo.write("page.html", "<p>\n")
+    for command in ("review", "run"):
+        ran = shop(command)
+        assert ran.returncode == 0, ran.stdout
+        assert "No program file" in ran.stdout
+        assert "clean" not in ran.stdout.lower()
+    repo.write("b.go", "package b\n")
+    assert shop("review").returncode == 3

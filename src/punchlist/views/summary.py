@@ -19,6 +19,8 @@ from punchlist.views.words import NO_ROUNDS
 
 _EMPTY = frozenset({RunOutcome.CLEAN, RunOutcome.NOTHING_FOUND})
 NONE_SOUGHT = "the workflow runs none, so none was looked for"
+USUAL = frozenset({NONE_SOUGHT, "no files it looks at"})
+"""Reasons of gaps that are as expected, and only of interest where all notes are wanted."""
 _RAW = 200
 _NAMED = 10
 
@@ -193,6 +195,8 @@ def _describe_none(numbers: Numbers, run: Run) -> str:
     where = "about this change" if numbers.outside else "here"
     if run.started.change.empty and not numbers.outside:
         return "Nothing changed, so nothing was looked at; --all looks at everything."
+    if not looked:
+        return f"No program file {where}, so nothing was looked at."
     if numbers.left_out:
         left_out = pluralize(numbers.left_out, "finding is", "findings are")
         return f"{pluralize(looked, 'reviewer')} looked: {left_out} left out, no other {where}."

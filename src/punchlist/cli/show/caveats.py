@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from punchlist.cli.show.layout import indent_text, render_bullets, render_heading
+from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
-from punchlist.views.summary import broken_checks, find_gaps, shorten_reason
+from punchlist.views.summary import USUAL, broken_checks, find_gaps, shorten_reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,7 +30,8 @@ def render_caveats(run: Run, *, verbose: bool = False) -> "Iterator[RenderableTy
     unchecked, notes = [*suggest_analyzers(run)], [*_list_flags(run)]
     above = set(broken_checks(run))  # these stand under the headline
     for gap in find_gaps(run):
-        if gap.about != "flag" and gap not in above:
+        usual = gap.why in USUAL and not verbose
+        if gap.about != "flag" and gap not in above and not usual:
             lines = notes if gap.about in _NOTES else unchecked
             why = shorten_reason(run, gap.why)
             lines.append(f"{gap.what}: {why}" if why else gap.what)
@@ -49,11 +51,8 @@ def _render_section(title: str, lines: list[str], most: int) -> "Iterator[Render
 def suggest_analyzers(run: Run) -> Iterator[str]:
     """Yield which analyzers would look at the files that all here skipped."""
     reviews = run.reviewing.reviews
-    if (
-        reviews
-        and not run.started.change.empty
-        and all(review.skipped for review in reviews.values())
-    ):
+    incomplete = run_outcome(run) is RunOutcome.INCOMPLETE
+    if reviews and incomplete and all(review.skipped for review in reviews.values()):
         would = [
             f"{' or '.join(names)} looks at {what}"
             for names, what in _LANGUAGES.items()

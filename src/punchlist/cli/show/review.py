@@ -21,7 +21,7 @@ from punchlist.views.review.diagnostics import (
     find_unreviewed,
     list_diagnostics,
 )
-from punchlist.views.summary import NONE_SOUGHT, find_gaps
+from punchlist.views.summary import USUAL, find_gaps
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -125,7 +125,7 @@ def _render_notes(run: Run, *, verbose: bool) -> "Iterator[RenderableType]":
         yield _note("not reviewed", text, "yellow")
     notes = [gap for gap in find_gaps(run) if gap not in unread]
     if not verbose:  # a review runs no checks: its users know
-        notes = [gap for gap in notes if gap.why != NONE_SOUGHT]
+        notes = [gap for gap in notes if gap.why not in USUAL]
     for gap in notes if verbose else notes[:_NOTES]:
         yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
     if not verbose and len(notes) > _NOTES:
@@ -182,4 +182,6 @@ def _describe_none(run: Run, *, complete: bool) -> str:
     if unseen := run.started.change.unseen:
         said = pluralize(unseen, "edited file was", "edited files were")
         return f"No problems found{where}; {said} not looked at"
+    if run_outcome(run) is RunOutcome.NOTHING_FOUND:
+        return "No program file in this change, so nothing was looked at"
     return f"{'Clean: no' if complete else 'No'} problems found{where}"

@@ -62,7 +62,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
         case ev.Filed():
             return replace(run, filing=_filed(run.filing, event))
         case ev.Surveyed():
-            seen = replace(run.reviewing, unseen=event.unseen, left_out=event.left_out)
+            seen = replace(run.reviewing, surveyed=True, unseen=event.unseen)
+            seen = replace(seen, left_out=event.left_out)
             seen = replace(seen, unknown=event.unknown, seen=event.seen)
             seen = replace(seen, missed=event.missed, excluded=event.excluded)
             seen = replace(seen, uncounted=event.uncounted, vendored=event.vendored)

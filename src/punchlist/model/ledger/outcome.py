@@ -25,6 +25,7 @@ def run_outcome(run: Run) -> RunOutcome:
     ours = run.in_scope
     absent = any(item.awaits_agent for item in ours)
     empty = run.started.change.empty and not (ours or run.started.documents)
+    empty = empty or (not ours and _has_nothing_to_review(run))
     reviewed = empty or _has_full_review(run)
     if undone or absent or not reviewed or _has_unjudged_fixes(run):
         return RunOutcome.INCOMPLETE
@@ -58,6 +59,16 @@ def _has_full_review(run: Run) -> bool:
     reviews = run.reviewing.reviews
     looked = any(not review.failed and not review.skipped for review in reviews.values())
     return looked and all(name in reviews for name in run.started.reviewers)
+
+
+def _has_nothing_to_review(run: Run) -> bool:
+    """Whether every reviewer found nothing to look at, and no program file is left unseen: the
+    change is about docs or data.
+    """
+    reviews = run.reviewing.reviews
+    here = bool(reviews) and all(name in reviews for name in run.started.reviewers)
+    idle = here and all(each.skipped and not each.failed for each in reviews.values())
+    return idle and run.reviewing.surveyed and not (run.reviewing.unseen or run.reviewing.missed)
 
 
 def _has_unjudged_fixes(run: Run) -> bool:

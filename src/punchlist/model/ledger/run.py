@@ -136,6 +136,8 @@ class Reviewing(Struct, frozen=True, kw_only=True):
     """By agent: files of the change it was neither shown nor seen to open in its last review."""
     opened: dict[str, frozenset[str]] = {}
     """By agent: files it opened or reported on, where the whole repository is under review."""
+    surveyed: bool = False
+    """Whether it is known what no reviewer looked at."""
     unseen: tuple[UnseenFiles, ...] = ()
     """Program files under review that no reviewer looked at."""
     seen: dict[str, int] = {}
