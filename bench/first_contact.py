@@ -16,41 +16,33 @@ looked at by the bench itself. From the ledger come: which gates there are, whol
 import argparse
 import json
 import math
-import os
 import random
-import shutil
 import statistics
-import subprocess
 import sys
-import tarfile
 import tempfile
-import tomllib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from projects import git, processor_seconds, tests, unpacked
+from first_contact_ground import (
+    Rules,
+    Unfit,
+    archive,
+    copied,
+    default,
+    environment,
+    output,
+    own_gates,
+    redness,
+    repository,
+    started,
+    tests,
+    tests_within,
+)
+from projects import git, processor_seconds
 
 LIST = Path(__file__).with_suffix(".txt")
-SPY = """
-import json, runpy, sys
-
-def note(event, values):
-    if event == "subprocess.Popen" and not isinstance(values[1], (str, bytes)):
-        with open(place, "a") as out:
-            out.write(json.dumps([str(word) for word in values[1]]) + "\\n")
-
-place, sys.argv = sys.argv[1], sys.argv[2:]
-sys.addaudithook(note)
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
-EXTRAS = ("test", "tests", "testing", "dev")
-LISTS = (
-    "requirements*test*.txt",
-    "test*requirements*.txt",
-    "requirements*dev*.txt",
-    "dev*requirements*.txt",
-)
 SAFE, UNSAFE = ("--no-unsafe-fixes",), ("--unsafe-fixes",)
+BROKEN = ("breaks ", "turns the checks red")
 RATIO = 2.5
 HEAD = (
     "project", "tests", "findings", "ruff --fix", "by hand, safe", "by hand", "punchlist", "tests lost", "gates redder",
@@ -88,9 +80,9 @@ def main() -> None:
     count = asked.count or (len(names) if asked.projects else 10)
     print(f"seed {asked.seed}, {count} of {len(names)}, {asked.punchlist}\n")
     print(f"| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|", flush=True)
-    rows: list[Row] = []
+    rows, broken = list[Row](), list[str]()
     for name in random.Random(asked.seed).sample(names, len(names)):
-        if len(rows) == count:
+        if len(rows) + len(broken) == count:
             break
         with tempfile.TemporaryDirectory(prefix="first-contact-") as folder:
             try:
@@ -98,18 +90,22 @@ def main() -> None:
             except Unfit as why:
                 print(f"{name} is left out: {why}", file=sys.stderr, flush=True)
                 continue
+            except Broken as why:
+                broken.append(name)
+                print(f"{name}: no result: {why}", file=sys.stderr, flush=True)
+                continue
         rows.append(row)
         print(told(row), flush=True)
         if asked.json:
             asked.json.write_text(json.dumps([asdict(each) for each in rows], indent=1))
-    met = goals(rows, count)
+    met = goals(rows, broken, count)
     words = (f"{'met' if good else 'NOT MET'}: {goal}" for goal, good in met.items())
     print(f"\n{'; '.join(words)}")
     sys.exit(0 if all(met.values()) else 1)
 
 
-class Unfit(Exception):
-    """The project cannot be measured here."""
+class Broken(Exception):
+    """Punchlist ends without a result: no goal is met then."""
 
 
 def listed(word: str) -> list[str]:
@@ -149,127 +145,6 @@ def measured(name: str, folder: Path, punchlist: Path, longest: float) -> Row:
         "redder": redder,
     }
     return row
-
-
-def archive(name: str, folder: Path) -> Path:
-    """Fetch a source distribution, and call it as the folder in it is called."""
-    if name.endswith(".tar.gz"):
-        found = [Path(name)]
-    else:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
-        command += ["--no-binary", ":all:", "--dest", str(folder / "fetched"), name]
-        done = started(command, folder, timeout=600)
-        found = list((folder / "fetched").glob("*.tar.gz"))
-        if done.returncode or not found:
-            raise Unfit(f"no source distribution: {(done.stderr.splitlines() or ['none'])[-1]}")
-    with tarfile.open(found[0]) as packed:
-        tops = {member.name.partition("/")[0] for member in packed if member.name != "."}
-    if len(tops) != 1:
-        raise Unfit(f"{found[0].name} holds more than one folder")
-    return Path(shutil.copy(found[0], folder / f"{tops.pop()}.tar.gz"))
-
-
-def repository(packed: Path, folder: Path) -> Path:
-    root = unpacked(packed, folder)
-    with (root / ".git" / "info" / "exclude").open("a") as out:
-        out.write(".venv/\n")
-    return root
-
-
-def environment(root: Path, folder: Path) -> str:
-    """Make `.venv` with pytest, the project and what its tests ask for, as far as can be had."""
-    started([sys.executable, "-m", "venv", str(root / ".venv")], root)
-    python = str(root / ".venv" / "bin" / "python")
-    # Building may write into the folder, so it is done in a copy.
-    source = copied(root, folder / "source")
-    install = [python, "-m", "pip", "install", "-q"]
-    started([*install, "pytest"], source, timeout=600)
-    for extras in (EXTRAS, EXTRAS[:3], ()):
-        wanted = f".[{','.join(extras)}]" if extras else "."
-        if started([*install, wanted], source, timeout=900).returncode == 0:
-            break
-    for path in sorted({path for pattern in LISTS for path in source.glob(pattern)}):
-        started([*install, "-r", path.name], source, timeout=900)
-    if (source / "pyproject.toml").exists():
-        groups = tomllib.loads((source / "pyproject.toml").read_text()).get("dependency-groups", {})
-        named = [
-            each for extra in EXTRAS for each in groups.get(extra, ()) if isinstance(each, str)
-        ]
-        if named:
-            started([*install, *named], source, timeout=900)
-    return python
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How punchlist starts ruff: the program, and options with the files they are for."""
-
-    program: str
-    groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
-
-    @classmethod
-    def seen(cls, root: Path, folder: Path, punchlist: Path) -> "Rules":
-        """Watch the programs that a review starts."""
-        place = folder / "started.jsonl"
-        command = [str(punchlist.with_name("python")), "-c", SPY, str(place), str(punchlist)]
-        done = started([*command, "review", "--all", "--json"], root, default(folder / "seen"))
-        calls = (
-            [json.loads(line) for line in place.read_text().splitlines()] if place.exists() else []
-        )
-        program, groups = "", {}
-        for words in calls:
-            at = [
-                n
-                for n, word in enumerate(words[:-1])
-                if word.endswith("/ruff") and words[n + 1] == "check"
-            ]
-            if not at or "--" not in words or "--ignore-noqa" in words:
-                continue
-            program, options = words[at[-1]], words[at[-1] + 2 :]
-            cut = options.index("--")
-            quiet = [
-                word
-                for word in options[:cut]
-                if word not in ("--verbose", "--no-fix", "--no-fix-only")
-            ]
-            groups[tuple(quiet), tuple(options[cut + 1 :])] = None
-        if not groups:
-            raise Unfit(f"no ruff in a review, which exits {done.returncode}: {done.stderr[-300:]}")
-        return cls(program, tuple(groups))
-
-    def findings(self, root: Path) -> list[tuple[str, str, str]]:
-        """Return rule, file and applicability of the fix of each finding."""
-        found = []
-        for options, files in self.groups:
-            said = output(
-                [self.program, "check", *options, "--no-fix", "--", *there(root, files)], root
-            )
-            found += [
-                (
-                    each["code"] or "invalid-syntax",
-                    str(Path(each["filename"]).relative_to(root.resolve())),
-                    (each["fix"] or {}).get("applicability", ""),
-                )
-                for each in json.loads(said)
-            ]
-        return found
-
-    def fix(self, root: Path, flags: tuple[str, ...], left_out: set[tuple[str, str]]) -> None:
-        """Let ruff fix everything but the units that are left out."""
-        for options, files in self.groups:
-            apart: dict[tuple[str, ...], list[str]] = {}
-            for file in there(root, files):
-                rules = tuple(sorted(rule for rule, path in left_out if path == file))
-                apart.setdefault(rules, []).append(file)
-            for rules, some in apart.items():
-                without = (f"--unfixable={','.join(rules)}",) if rules else ()
-                output(
-                    [self.program, "check", *options, *without, "--fix", *flags, "--", *some], root
-                )
-
-
-def there(root: Path, files: tuple[str, ...]) -> list[str]:
-    return [file for file in files if (root / file).exists()]
 
 
 def by_hand(
@@ -324,7 +199,7 @@ def run(root: Path, folder: Path, punchlist: Path) -> tuple[dict, list[dict]]:
         told = output([str(punchlist), "status", document["run"], "--events"], root, env)
         items = document["report"]["items"]
     except (ValueError, KeyError) as error:
-        raise SystemExit(f"{root.name}: exit {done.returncode}: {done.stderr[-2000:]}") from error
+        raise Broken(f"exit {done.returncode}: {done.stderr[-2000:]}") from error
     others = sum(
         item["status"] not in ("fixed", "dismissed")
         and all(finding["source"] != "ruff" for finding in item["findings"])
@@ -357,63 +232,11 @@ def spent(events: list[dict]) -> dict:
                 runs[verdict["check"]] = runs.get(verdict["check"], 0) + whole
                 red |= set() if verdict["passed"] else set(event["batches"])
         elif event["kind"] == "verified":
-            culprits |= {int(batch) for batch in event.get("failed", ())} & red
+            whys = event.get("failed", {}).items()
+            culprits |= {int(batch) for batch, why in whys if why.startswith(BROKEN)} & red
     most = 2 + len(culprits) * (math.ceil(math.log2(max(len(fixes), 1))) + 1)
     counted = {"culprits": len(culprits), "fixes": len(fixes), "at_most": most}
     return {"runs": max(runs.values(), default=0), "gate_runs": gates, **counted}
-
-
-def own_gates(events: list[dict], root: Path) -> list[list[str]]:
-    """Return the commands of the project's gates; examples in docstrings with the files that have some."""
-    gates = []
-    for check in next(event for event in events if event["kind"] == "started")["checks"]:
-        if check.get("kind") == "gate":
-            gates.append(check["command"])
-        elif check.get("kind") == "doctest":
-            files = output(["git", "grep", "-l", ">>> ", "--", "*.py", ":!*test*"], root).split()
-            gates.append([*check["command"], "-q", "--tb=no", "-rfE", *files])
-    return gates
-
-
-def redness(gate: list[str] | tuple[str, ...], root: Path, python: str) -> int:
-    """Return how many lines a gate complains with, 0 if it is green."""
-    path = os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)])
-    env = {"PATH": path, "PYTHONPATH": f"{root}:{root / 'src'}", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = started(gate, root, {**os.environ, **env}, timeout=1800)
-    return max(1, len(done.stdout.split("\n"))) if done.returncode else 0
-
-
-def tests_within(root: Path, python: str, longest: float) -> set[str]:
-    before = processor_seconds()
-    found = tests(root, python)
-    if (took := processor_seconds() - before) > longest:
-        raise Unfit(f"its tests take {took:.0f} s")
-    return found
-
-
-def copied(root: Path, place: Path) -> Path:
-    ignore = shutil.ignore_patterns(".venv")
-    return Path(shutil.copytree(root, place, symlinks=True, ignore=ignore))
-
-
-def default(state: Path) -> dict[str, str]:
-    """Return an environment in which punchlist has no settings and no earlier runs."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PUNCHLIST_", "GIT_"))}
-    state.mkdir(parents=True, exist_ok=True)
-    (state / "none.toml").touch()
-    return {**kept, "PUNCHLIST_HOME": str(state), "PUNCHLIST_CONFIG": str(state / "none.toml")}
-
-
-def started(command, folder: Path, env: dict | None = None, timeout: float | None = None):
-    words = [str(word) for word in command]
-    try:
-        return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, errors="replace", check=False, timeout=timeout)  # fmt: skip
-    except (subprocess.TimeoutExpired, OSError) as why:
-        return subprocess.CompletedProcess(words, 127, "", str(why))
-
-
-def output(command: list[str], folder: Path, env: dict | None = None) -> str:
-    return started(command, folder, env).stdout
 
 
 def told(row: Row) -> str:
@@ -433,7 +256,7 @@ def ratio(row: Row) -> float:
     return row.ours["cpu"] / max(row.hand["cpu"], 0.01)
 
 
-def goals(rows: list[Row], count: int) -> dict[str, bool]:
+def goals(rows: list[Row], broken: list[str], count: int) -> dict[str, bool]:
     """Return each goal with what was measured, and whether it is met."""
     fewer = [row.project for row in rows if row.ours["removed"] < row.safe["removed"]]
     lost = sum(len(row.ours["lost"]) for row in rows)
@@ -442,14 +265,17 @@ def goals(rows: list[Row], count: int) -> dict[str, bool]:
     wrong = [row.project for row in done if row.ours["exit"]]
     more = [row.project for row in rows if row.ours["runs"] > row.ours["at_most"]]
     median = statistics.median(map(ratio, rows)) if rows else math.inf
+    some = [ratio(row) for row in rows if row.hand["at_once"]]
+    busy = f"{statistics.median(some):.2f} x where anything can be fixed" if some else "none fixed"
     return {
         f"{len(rows)} of {count} projects measured": len(rows) == count,
+        f"runs without a result: {', '.join(broken) or 'none'}": not broken,
         f"fewer removed than by hand with safe fixes: {', '.join(fewer) or 'none'}": not fewer,
         f"tests lost: {lost}": not lost,
         f"own gates redder: {', '.join(redder) or 'none'}": not redder,
         f"not exit 0 though nothing is left: {', '.join(wrong) or 'none'} of {len(done)}": not wrong,
         f"more whole runs than allowed: {', '.join(more) or 'none'}": not more,
-        f"CPU {median:.2f} x by hand in the median, at most {RATIO}": median <= RATIO,
+        f"CPU {median:.2f} x by hand in the median ({busy}), at most {RATIO}": median <= RATIO,
     }
 
 
