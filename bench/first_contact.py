@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from first_contact_ground import (
+    Broken,
     Rules,
     Unfit,
     archive,
@@ -104,10 +105,6 @@ def main() -> None:
     sys.exit(0 if all(met.values()) else 1)
 
 
-class Broken(Exception):
-    """Punchlist ends without a result: no goal is met then."""
-
-
 def listed(word: str) -> list[str]:
     """Return the projects that a word of the command line stands for."""
     if "==" in word or word.endswith(".tar.gz"):
@@ -131,8 +128,9 @@ def measured(name: str, folder: Path, punchlist: Path, longest: float) -> Row:
     row.safe = by_hand(copied(root, folder / "safe"), rules, python, green, before, SAFE)
     row.hand = by_hand(copied(root, folder / "hand"), rules, python, green, before, UNSAFE)
     branches = output(["git", "branch", "--list", "punchlist/*", "--format=%(refname:short)"], root)
-    git(folder, "clone", "-q", "--branch", (branches.split() or ["main"])[-1], str(root), "landed")
-    landed = folder / "landed"
+    # A copy, no clone: some sources that releases have are ignored by git.
+    landed = copied(root, folder / "landed")
+    git(landed, "checkout", "-q", "-f", (branches.split() or ["main"])[-1])
     lost = green - tests(landed, python)
     if lost:  # by chance?
         lost = (lost - tests(landed, python)) & tests(folder / "base", python)

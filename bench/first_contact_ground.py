@@ -28,6 +28,7 @@ place, sys.argv = sys.argv[1], sys.argv[2:]
 sys.addaudithook(note)
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
+NOT_OURS = ("--verbose", "--no-fix", "--no-fix-only")
 EXTRAS = ("test", "tests", "testing", "dev")
 LISTS = (
     "requirements*test*.txt",
@@ -41,13 +42,18 @@ class Unfit(Exception):
     """The project cannot be measured here."""
 
 
+class Broken(Exception):
+    """Punchlist ends without a result: that is a goal missed."""
+
+
 def archive(name: str, folder: Path) -> Path:
     """Fetch a source distribution, and call it as the folder in it is called."""
     if name.endswith(".tar.gz"):
         found = [Path(name)]
     else:
         command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
-        command += ["--no-binary", ":all:", "--dest", str(folder / "fetched"), name]
+        # Only the project itself: what builds it need not be built as well.
+        command += ["--no-binary", name.partition("==")[0], "--dest", str(folder / "fetched"), name]
         done = started(command, folder, timeout=600)
         found = list((folder / "fetched").glob("*.tar.gz"))
         if done.returncode or not found:
@@ -108,23 +114,16 @@ class Rules:
         )
         program, groups = "", {}
         for words in calls:
-            at = [
-                n
-                for n, word in enumerate(words[:-1])
-                if word.endswith("/ruff") and words[n + 1] == "check"
-            ]
-            if not at or "--" not in words or "--ignore-noqa" in words:
+            starts = [n for n, word in enumerate(words) if Path(word).name == "ruff"]
+            if not starts or "--" not in words[starts[-1] :] or "--ignore-noqa" in words:
                 continue
-            program, options = words[at[-1]], words[at[-1] + 2 :]
+            program, _check, *options = words[starts[-1] :]
             cut = options.index("--")
-            quiet = [
-                word
-                for word in options[:cut]
-                if word not in ("--verbose", "--no-fix", "--no-fix-only")
-            ]
-            groups[tuple(quiet), tuple(options[cut + 1 :])] = None
+            kept = tuple(word for word in options[:cut] if word not in NOT_OURS)
+            groups[kept, tuple(options[cut + 1 :])] = None
         if not groups:
-            raise Unfit(f"no ruff in a review, which exits {done.returncode}: {done.stderr[-300:]}")
+            kind = Unfit if done.returncode in (0, 1) else Broken
+            raise kind(f"no ruff in a review, which exits {done.returncode}: {done.stderr[-300:]}")
         return cls(program, tuple(groups))
 
     def findings(self, root: Path) -> list[tuple[str, str, str]]:
