@@ -23,6 +23,7 @@ LONG = {
     "dashboard.py": "first paint and board of 10,000 items in Chromium, over an empty page; two minutes",
     "canaries.py --agent NAME": "how often a challenger is wrong; costs twelve calls",
     "projects.py --python VENV/bin/python PROJECT.tar.gz...": "real projects with their own tests; minutes each",
+    "first_contact.py --seed N": "projects never used here, over ruff and bisecting by hand; an hour",
 }
 
 
