@@ -29,7 +29,7 @@ sys.addaudithook(note)
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 NOT_OURS = ("--verbose", "--no-fix", "--no-fix-only")
-EXTRAS = ("test", "tests", "testing", "dev")
+EXTRAS = ("test", "tests", "testing", "dev", "all")
 LISTS = (
     "requirements*test*.txt",
     "test*requirements*.txt",
@@ -183,11 +183,18 @@ def redness(gate: list[str] | tuple[str, ...], root: Path, python: str) -> int:
 
 
 def tests(root: Path, python: str) -> set[str]:
-    """Return the tests that pass; none if they do not come to an end."""
+    """Return the tests that pass, also beside files that cannot be imported; none if they do not
+    come to an end.
+    """
+    before = os.environ.get("PYTEST_ADDOPTS")
+    os.environ["PYTEST_ADDOPTS"] = f"{before or ''} --continue-on-collection-errors"
     try:
         return projects.tests(root, python)
     except subprocess.TimeoutExpired:
         return set()
+    finally:
+        os.environ.pop("PYTEST_ADDOPTS")
+        os.environ.update({} if before is None else {"PYTEST_ADDOPTS": before})
 
 
 def tests_within(root: Path, python: str, longest: float) -> set[str]:
