@@ -35,7 +35,9 @@ LISTS = (
     "test*requirements*.txt",
     "requirements*dev*.txt",
     "dev*requirements*.txt",
+    "requirements/*test*.txt",
 )
+COMMON = ("pytest-cov", "pytest-xdist", "pytest-mock", "pytest-asyncio", "hypothesis")
 
 
 class Unfit(Exception):
@@ -85,7 +87,7 @@ def environment(root: Path, folder: Path) -> str:
         if started([*install, wanted], source, timeout=900).returncode == 0:
             break
     for path in sorted({path for pattern in LISTS for path in source.glob(pattern)}):
-        started([*install, "-r", path.name], source, timeout=900)
+        started([*install, "-r", path.relative_to(source)], source, timeout=900)
     if (source / "pyproject.toml").exists():
         groups = tomllib.loads((source / "pyproject.toml").read_text()).get("dependency-groups", {})
         named = [
@@ -198,7 +200,11 @@ def tests(root: Path, python: str) -> set[str]:
 
 
 def tests_within(root: Path, python: str, longest: float) -> set[str]:
+    """Return the tests that pass; where none does, with what tests often ask for and do not name."""
     began, passing = time.monotonic(), tests(root, python)
+    if not passing:
+        started([python, "-m", "pip", "install", "-q", *COMMON], root, timeout=600)
+        began, passing = time.monotonic(), tests(root, python)
     if (took := time.monotonic() - began) > longest:
         raise Unfit(f"its tests take {took:.0f} s")
     return passing

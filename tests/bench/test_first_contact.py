@@ -49,10 +49,16 @@ def test_whole_runs_are_told_from_limited_ones():
     first = {"kind": "baselined", "check": "pytest", "usage": {"checks": 2}, "sentinel": "seen"}
     gate = {"kind": "baselined", "check": "lint", "usage": {"checks": 1}, "gate": True}
     red = {"check": "pytest", "passed": False, "runs": 3}
+    green = {
+        "check": "pytest",
+        "passed": True,
+        "why": "2 that the change broke do not count",
+        "runs": 3,
+    }
     tried = [
         {"kind": "tried", "batches": [1, 2, 3, 4], "verdicts": [red], "complete": True},
         {"kind": "tried", "batches": [1, 2], "verdicts": [{**red, "runs": 1}], "complete": False},
-        {"kind": "tried", "batches": [1, 3], "verdicts": [{"check": "pytest", "passed": True}], "complete": True},
+        {"kind": "tried", "batches": [1, 3], "verdicts": [green], "complete": True},
     ]  # fmt: skip
     judged = {"kind": "verified", "failed": {"2": "breaks test_all", "4": "no check judged it"}}
     assert spent([first, gate, *tried, judged]) == {
