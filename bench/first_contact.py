@@ -210,8 +210,8 @@ def run(root: Path, folder: Path, punchlist: Path) -> tuple[dict, list[dict]]:
 def spent(events: list[dict]) -> dict:
     """Return whole runs of the suite, runs of gates, and how many of how many fixes were culprits.
 
-    With several suites it is the one that ran most often. Not whole on the base: the run with a planted failure, which stops
-    early, and two of only the tests that fail there.
+    With several suites it is the one that ran most often. Not whole: on the base the run with a planted failure, which stops
+    early, and two of only the tests that fail there; beside a green trial, looks at tests that a fix itself changes.
     """
     runs: dict[str, int] = {}
     gates, fixes, red = 0, set(), set()
@@ -226,8 +226,9 @@ def spent(events: list[dict]) -> dict:
         elif event["kind"] == "tried":
             fixes |= set(event["batches"])
             for verdict in event["verdicts"]:
-                whole = verdict.get("runs", 1) if event["complete"] else 0
-                runs[verdict["check"]] = runs.get(verdict["check"], 0) + whole
+                again = not verdict["passed"] or "run again" in verdict["why"]
+                whole = verdict.get("runs", 1) if again else 1
+                runs[verdict["check"]] = runs.get(verdict["check"], 0) + whole * event["complete"]
                 red |= set() if verdict["passed"] else set(event["batches"])
         elif event["kind"] == "verified":
             whys = event.get("failed", {}).items()

@@ -29,13 +29,15 @@ sys.addaudithook(note)
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 NOT_OURS = ("--verbose", "--no-fix", "--no-fix-only")
-EXTRAS = ("test", "tests", "testing", "dev")
+EXTRAS = ("test", "tests", "testing", "dev", "all")
 LISTS = (
     "requirements*test*.txt",
     "test*requirements*.txt",
     "requirements*dev*.txt",
     "dev*requirements*.txt",
+    "requirements/*test*.txt",
 )
+COMMON = ("pytest-cov", "pytest-xdist", "pytest-mock", "pytest-asyncio", "hypothesis")
 
 
 class Unfit(Exception):
@@ -85,7 +87,7 @@ def environment(root: Path, folder: Path) -> str:
         if started([*install, wanted], source, timeout=900).returncode == 0:
             break
     for path in sorted({path for pattern in LISTS for path in source.glob(pattern)}):
-        started([*install, "-r", path.name], source, timeout=900)
+        started([*install, "-r", path.relative_to(source)], source, timeout=900)
     if (source / "pyproject.toml").exists():
         groups = tomllib.loads((source / "pyproject.toml").read_text()).get("dependency-groups", {})
         named = [
@@ -183,15 +185,26 @@ def redness(gate: list[str] | tuple[str, ...], root: Path, python: str) -> int:
 
 
 def tests(root: Path, python: str) -> set[str]:
-    """Return the tests that pass; none if they do not come to an end."""
+    """Return the tests that pass, also beside files that cannot be imported; none if they do not
+    come to an end.
+    """
+    before = os.environ.get("PYTEST_ADDOPTS")
+    os.environ["PYTEST_ADDOPTS"] = f"{before or ''} --continue-on-collection-errors"
     try:
         return projects.tests(root, python)
     except subprocess.TimeoutExpired:
         return set()
+    finally:
+        os.environ.pop("PYTEST_ADDOPTS")
+        os.environ.update({} if before is None else {"PYTEST_ADDOPTS": before})
 
 
 def tests_within(root: Path, python: str, longest: float) -> set[str]:
+    """Return the tests that pass; where none does, with what tests often ask for and do not name."""
     began, passing = time.monotonic(), tests(root, python)
+    if not passing:
+        started([python, "-m", "pip", "install", "-q", *COMMON], root, timeout=600)
+        began, passing = time.monotonic(), tests(root, python)
     if (took := time.monotonic() - began) > longest:
         raise Unfit(f"its tests take {took:.0f} s")
     return passing
