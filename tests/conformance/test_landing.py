@@ -91,7 +91,7 @@ def mine(repo) -> dict[str, str]:
 def test_what_the_user_is_in_the_middle_of_stays_and_is_in_no_commit(busy):
     repo, origin = busy
     before, remote = mine(repo), origin.git("for-each-ref", cwd=origin.root)
-    run = run_all(repo)
+    run = run_all(repo, committed=True)
     assert len(run.find_items(Status.FIXED)) == 2
     assert mine(repo) == before
     changes = repo.git("diff", "--unified=0", "main", run.landing.branch)

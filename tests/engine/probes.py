@@ -121,6 +121,9 @@ class NoFiles:
     def files(self):
         return []
 
+    def text(self, path):
+        return ""
+
 
 class Stage:
     """One run, driven as often as a test likes; each time only the ledger is left of the time before."""

@@ -200,7 +200,7 @@ class Reviewer:
     [
         ({}, RunOutcome.INCOMPLETE),
         ({"a": Reviewer(failed="crashed")}, RunOutcome.INCOMPLETE),
-        ({"a": Reviewer(skipped="no files of its language")}, RunOutcome.INCOMPLETE),
+        ({"a": Reviewer(skipped="no files of its language")}, RunOutcome.NOTHING_FOUND),
         ({"a": Reviewer(looked_at=3), "b": Reviewer(failed="crashed")}, RunOutcome.INCOMPLETE),
         (
             {"a": Reviewer(looked_at=3), "b": Reviewer(skipped="no files of its language")},

@@ -49,7 +49,7 @@ def test_a_file_in_the_depths_is_named_and_every_command_ends_as_usual(repo, gro
     repo.git("checkout", "--quiet", "main")
     commit_deep(repo, depth)
     enter(repo, "deep")
-    told = ground("review", "--json", *RUFF)
+    told = ground("review", "--committed", "--json", *RUFF)
     assert told.code in (0, 1, 3), told.stdout + told.stderr
     assert "1 file over 200 folders deep" in notes(told)
     assert "left out: zz/d/d/" in notes(told)
@@ -70,10 +70,10 @@ def test_files_that_were_left_out_are_there_again_when_the_limit_is_raised(repo,
     repo.commit({"a.py": "x = 1\n"})
     commit_deep(repo, 300)
     enter(repo, "deep")
-    ground("run", "--all", "--no-checks", "--json", *RUFF)
+    ground("run", "--all", "--committed", "--no-checks", "--json", *RUFF)
     assert {item["path"] for item in ground.items()} == {"near.py"}
     more = ("--set", "limits.depth=400")
-    told = ground("run", "--all", "--no-checks", "--json", *RUFF, *more)
+    told = ground("run", "--all", "--committed", "--no-checks", "--json", *RUFF, *more)
     assert told.code in (0, 1, 3), told.stderr
     assert len({item["path"] for item in ground.items()}) == 2
 

@@ -62,6 +62,8 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
     shallow: bool
     object_format: str
     head: str
+    moved: bool = False
+    """Whether `head` is not what is checked out."""
     identity: str = ""
     """What the repository is called on every machine; '' if nothing says it."""
     author: Identity = Identity()
@@ -124,7 +126,7 @@ class Checkout(Struct, frozen=True, kw_only=True, dict=True):
 
     def move_head(self, head: str) -> "Checkout":
         """Return the checkout as if this commit were checked out."""
-        return replace(self, head=head)
+        return replace(self, head=head, moved=True)
 
     @cached_property
     def git(self) -> Git:

@@ -71,7 +71,8 @@ async def resolve_change(  # noqa: PLR0913  # all that describes one scope
     """
     kind = kind or (ScopeKind.COMMIT if commit else ScopeKind.BRANCH)
     saved = None
-    if not committed and kind in {ScopeKind.BRANCH, ScopeKind.ALL}:
+    on_disk = not committed and not workshop.checkout.moved
+    if on_disk and kind in {ScopeKind.BRANCH, ScopeKind.ALL}:
         saved = await snapshot_working_tree(workshop)
     match kind:
         case ScopeKind.BRANCH:

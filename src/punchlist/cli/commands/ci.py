@@ -99,7 +99,15 @@ def command(*, dry_run: bool, relay: Path | None, **chosen: Any) -> Exit:
     """
     output = options.parse_output(chosen)
     request = options.make_request(
-        {**chosen, "base": "", "commit": "", "paths": (), "everything": False, "staged": False}
+        {
+            **chosen,
+            "base": "",
+            "commit": "",
+            "paths": (),
+            "everything": False,
+            "staged": False,
+            "committed": True,
+        }
     )
 
     async def work(session: Session) -> Exit:

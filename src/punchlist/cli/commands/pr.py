@@ -39,7 +39,15 @@ def command(name: str, *, push: bool, stack: bool, dry_run: bool, **chosen: Any)
     """
     output = options.parse_output(chosen)
     request = options.make_request(
-        {**chosen, "base": "", "commit": "", "paths": (), "everything": False, "staged": False}
+        {
+            **chosen,
+            "base": "",
+            "commit": "",
+            "paths": (),
+            "everything": False,
+            "staged": False,
+            "committed": True,
+        }
     )
 
     async def work(session: Session) -> Exit:

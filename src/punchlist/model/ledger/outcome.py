@@ -24,8 +24,7 @@ def run_outcome(run: Run) -> RunOutcome:
     undone = run.blind or run.halted or run.trouble or run.filing.unfiled or run.filing.owed
     ours = run.in_scope
     absent = any(item.awaits_agent for item in ours)
-    empty = run.started.change.empty and not (ours or run.started.documents)
-    empty = empty or (not ours and _has_nothing_to_review(run))
+    empty = not ours and _has_nothing_to_review(run)
     reviewed = empty or _has_full_review(run)
     if undone or absent or not reviewed or _has_unjudged_fixes(run):
         return RunOutcome.INCOMPLETE
@@ -62,8 +61,8 @@ def _has_full_review(run: Run) -> bool:
 
 
 def _has_nothing_to_review(run: Run) -> bool:
-    """Whether every reviewer found nothing to look at, and no program file is left unseen: the
-    change is about docs or data.
+    """Whether every reviewer found nothing to look at, and no program file is left unseen: nothing
+    changed, or only docs or data.
     """
     reviews = run.reviewing.reviews
     here = bool(reviews) and all(name in reviews for name in run.started.reviewers)
