@@ -128,6 +128,9 @@ def test_a_review_that_finds_nothing_is_clean(repo, make_punchlist):
 def test_where_no_analyzer_looks_at_the_files_that_is_said(repo, make_punchlist):
     repo.commit({"notes.txt": "nothing to see\n"})
     ran = make_punchlist(repo.root)("run", "--all")
+    assert (ran.returncode, "No program file here" in ran.stdout) == (0, True), ran.stdout
+    repo.commit({"go.sh": "#!/bin/sh\necho $1\n"})
+    ran = make_punchlist(repo.root)("run", "--all")
     assert ran.returncode == 3, ran.stdout
     assert "no analyzer here looks at these files" in ran.stdout
     assert "shellcheck looks at shell scripts" in ran.stdout

@@ -129,7 +129,7 @@ def test_nobody_looked_is_never_clean(make_bench):
             return Analysis(skipped="no files it looks at")
 
     run = make_bench({"a.txt": ""}, Idle("idle")).run()
-    assert run.ended == RunOutcome.INCOMPLETE
+    assert run.ended == RunOutcome.NOTHING_FOUND
 
 
 def test_a_workflow_that_forgets_to_consolidate_still_loses_nothing(bench):

@@ -64,7 +64,7 @@ rows_option = click.option(
     show_default=True,
     help="How many rows; 0 for all.",
 )
-_NUMBER = late_pattern(r"\d{1,3}(?:-\d+)?")
+_NUMBER = late_pattern(r"\d{1,3}(?:-\d{1,3})?")
 """An id of a run begins with a date, so a shorter number, or a range, names items."""
 _ITEMS = "punchlist.items"
 
