@@ -84,7 +84,7 @@ async def resolve_change(  # noqa: PLR0913  # all that describes one scope
         case ScopeKind.COMMIT:
             ends = await _commit_range(workshop, commit or "HEAD")
     if saved is not None and saved.changed:
-        ends = _add_saved(ends, saved.commit, workshop.checkout.head)
+        ends = _add_saved(ends, saved.commit)
     listing = await workshop.list_tree(ends.head)
     below = _check_paths(workshop.checkout.resolve_paths(paths), listing)
     changed = (
@@ -156,7 +156,7 @@ def _fallback_range(workshop: Workshop, why: str) -> CommitRange:
     return CommitRange(ScopeKind.ALL, head, head, notes=(why,))
 
 
-def _add_saved(ends: CommitRange, saved: str, head: str) -> CommitRange:
+def _add_saved(ends: CommitRange, saved: str) -> CommitRange:
     """Return the same range up to what is on disk. A branch without commits of its own, or one that
     is the main line, is compared with HEAD: the change is what is not committed.
     """

@@ -80,7 +80,7 @@ def _list_items(
     if items:
         say(items_table(run, items[: limit or None]))
         if 0 < limit < len(items):
-            say(f"{len(items) - limit:,} more items: punchlist show {run.id} -n 0")
+            say(f"{pluralize(len(items) - limit, 'more item')}: punchlist show {run.id} -n 0")
     else:
         none = "no such item" if statuses or left_out else "no items"
         say(f"Run {run.id} has {none}.")

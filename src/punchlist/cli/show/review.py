@@ -45,7 +45,9 @@ def render_review(
     else:
         yield from map(_render_diagnostic, found[: most or None])
     if not statistics and 0 < most < len(found):
-        yield _note("more", f"{len(found) - most:,} problems: punchlist status {run.id} -n 0")
+        yield _note(
+            "more", f"{pluralize(len(found) - most, 'problem')}: punchlist status {run.id} -n 0"
+        )
     yield from _render_notes(run, verbose=verbose)
     yield _render_closing(run, found)
 
@@ -129,7 +131,9 @@ def _render_notes(run: Run, *, verbose: bool) -> "Iterator[RenderableType]":
     for gap in notes if verbose else notes[:_NOTES]:
         yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
     if not verbose and len(notes) > _NOTES:
-        yield _note("more", f"{len(notes) - _NOTES:,} notes: punchlist status {run.id} -v")
+        yield _note(
+            "more", f"{pluralize(len(notes) - _NOTES, 'note')}: punchlist status {run.id} -v"
+        )
 
 
 def _name_reviewers(run: Run) -> str:
