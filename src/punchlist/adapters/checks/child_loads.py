@@ -84,4 +84,5 @@ def start() -> None:
         sys.addaudithook(note)
 
 
-start()
+if __name__ == "sitecustomize":
+    start()
