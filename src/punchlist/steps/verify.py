@@ -22,7 +22,7 @@ from punchlist.model.finding.finding import Safety
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Move
 from punchlist.model.item.proof import ProofClass
-from punchlist.model.ledger.events import Rechecked, Tried, Verified
+from punchlist.model.ledger.events import Covered, Rechecked, Tried, Verified
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.model.patch.patch import Patch, ReservedSpans
@@ -58,8 +58,16 @@ class Options(VerbOptions, frozen=True):
     trials: int = 200
 
 
+_COVERAGE = "coverage"
 _EVIDENCE = 4000
 """Characters of what a failing check printed, that the next fixer is shown."""
+
+
+class Cover(Struct, frozen=True):
+    """Count which changed lines of these batches the checks execute."""
+
+    batches: tuple[int, ...]
+    options: Options = Options()
 
 
 class Conclude(Struct, frozen=True):
@@ -104,7 +112,18 @@ def _plan_actions(run: Run, options: Options) -> tuple[Action, ...]:
         return select_pending(run, *examinations)
     so_far = Conclude(SearchResult(), _find_refused(run, first), options=options)
     sound = [batch for batch in candidates if batch.number not in so_far.refused]
-    return select_pending(run, _next_action(run, sound, so_far))
+    if sound and usable_checks(run) and _COVERAGE not in run.position.here:
+        about = "which changed lines the checks execute"
+        task = Cover(tuple(batch.number for batch in sound), options)
+        return select_pending(run, Action(_COVERAGE, task, about))
+    untried = _find_coverage(run).untried
+    sound = [batch for batch in sound if batch.number not in untried]
+    return select_pending(run, _next_action(run, sound, so_far, looked=len(first.passed)))
+
+
+def _find_coverage(run: Run) -> Covered:
+    covered = run.position.here.get(_COVERAGE)
+    return covered if isinstance(covered, Covered) else Covered()
 
 
 def _find_refused(run: Run, first: Rechecked) -> dict[int, str]:
@@ -186,8 +205,10 @@ def _recheck_action(turn: int, batches: tuple[int, ...]) -> Action:
     return Action(key, Recheck(batches), f"analyzers look again at {len(batches)} fixes")
 
 
-def _next_action(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Action:
-    """Return the next trial of the search, the next recheck of what passed, or the verdict."""
+def _next_action(run: Run, candidates: Sequence[Batch], so_far: Conclude, *, looked: int) -> Action:
+    """Return the next trial of the search, the next recheck of what passed, or the verdict.
+    `looked`: how many batches the analyzers looked at together.
+    """
     if not candidates or not usable_checks(run):
         found = SearchResult(good=tuple(batch.number for batch in candidates))
         return Action("verdict", replace(so_far, found=found, unverified=_unverified_reason(run)))
@@ -202,7 +223,7 @@ def _next_action(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Act
         results = results[used:]
         found = replace(stands, culprits=culprits | stands.culprits)
         again = run.position.here.get(_recheck_action(turn, ()).key)
-        if not found.good or len(found.good) == len(candidates):
+        if not found.good or len(found.good) == looked:
             break
         if not isinstance(again, Rechecked):  # fewer batches are left than were rechecked
             return _recheck_action(turn, found.good)
@@ -211,6 +232,7 @@ def _next_action(run: Run, candidates: Sequence[Batch], so_far: Conclude) -> Act
         culprits = found.culprits
         so_far = replace(so_far, refused=so_far.refused | again.failed)
         candidates = _sort_batches(run, again.passed)
+        looked = len(candidates)
     return Action("verdict", replace(so_far, found=found))
 
 
@@ -268,9 +290,21 @@ def _unverified_reason(run: Run) -> str:
     return "; ".join(f"{name}: {each.unusable}" for name, each in baselines if each.unusable)
 
 
+async def cover_batches(task: Cover, run: Run, world: World) -> Covered:
+    """Count the executed lines of the batches, and say which no check can prove."""
+    batches = [run.work.batches[number] for number in task.batches]
+    lines = await count_executed(batches, run, world)
+    lacking = {
+        batch.number: _find_lack(batch, task.options, "", run, lines.get(batch.number))
+        for batch in batches
+    }
+    return Covered(lines=lines, untried={number: why for number, why in lacking.items() if why})
+
+
 async def conclude(task: Conclude, run: Run, world: World) -> Verified:
     """Return which batches passed, and why the others failed."""
-    failed = dict(task.refused)
+    covered = _find_coverage(run)
+    failed = {**task.refused, **covered.untried}
     standing = [run.work.batches[number] for number in task.found.good if number not in failed]
     lines = {} if task.unverified else await count_executed(standing, run, world)
     for number in run.work.patches:
@@ -280,6 +314,7 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
     culprits = task.found.culprits.items()
     doubtful = {number for number, tests in culprits if _is_doubtful(tests, task.found, run)}
     unread = failed.keys() - task.refused.keys() - task.found.culprits.keys()
+    alike = {number for number in unread if not _may_differ_apart(number, run, covered)}
     landing = [batch.number for batch in standing if batch.number not in failed]
     failed |= await find_uncovered(landing, run, world)
     moves = tuple(
@@ -290,7 +325,7 @@ async def conclude(task: Conclude, run: Run, world: World) -> Verified:
             why=why,
             ref=""
             if number in doubtful
-            else _make_key(run.work.batches[number], run.items[item], judged=number not in unread),
+            else _make_key(run.work.batches[number], run.items[item], whole=number not in alike),
             evidence=_quote_failure(number, run) if number in task.found.culprits else "",
         )
         for number, why in sorted(failed.items())
@@ -327,9 +362,18 @@ def _is_doubtful(broken: Sequence[str], found: SearchResult, run: Run) -> bool:
     return bool(broken) and run.checks.flaky.union(found.unstable).issuperset(broken)
 
 
-def _make_key(batch: Batch, item: Item, *, judged: bool) -> str:
-    """Return the key of the failure; a single fix that lacks a proof would lack it again."""
-    return tried_key(batch, item) if judged or len(batch.items) > 1 else current_fix_key(item)
+def _may_differ_apart(number: int, run: Run, covered: Covered) -> bool:
+    """Return whether a part of a batch that lacks a proof might have one alone. Where no check
+    executes or judges anything of the whole, it judges no part of it.
+    """
+    batch, count = run.work.batches[number], covered.lines.get(number, LineCount())
+    unread = bool(count.of) and not count.executed
+    return len(batch.items) > 1 and not batch.protected and not unread
+
+
+def _make_key(batch: Batch, item: Item, *, whole: bool) -> str:
+    """Return the key of the failure: of the batch as it was tried, or of the item's own fix."""
+    return tried_key(batch, item) if whole else current_fix_key(item)
 
 
 def _find_objection(batch: Batch, task: Conclude, run: Run, lines: Mapping[int, LineCount]) -> str:
@@ -339,19 +383,26 @@ def _find_objection(batch: Batch, task: Conclude, run: Run, lines: Mapping[int, 
         return _explain_culprit(batch.number, found, run)
     if batch.number not in found.good:
         return found.gave_up or "not judged"
+    return _find_lack(batch, task.options, task.unverified, run, lines.get(batch.number))
+
+
+def _find_lack(
+    batch: Batch, options: Options, unverified: str, run: Run, count: LineCount | None
+) -> str:
+    """Return which proof a tool's fix lacks even if all checks stay green, or ''."""
     if batch.uses_agent:
         return ""  # the commit step decides, after the challenger
+    count = count or LineCount()
     silent = run.work.rechecked is not None and batch.number in run.work.rechecked.silent
-    count = lines.get(batch.number, LineCount())
     unread = f"no test executes {count.missing}" if count.missing else ""
-    blind = task.unverified or _unjudged_reason(batch, run)
+    blind = unverified or _unjudged_reason(batch, run)
     blind = blind or (unread if not count.executed else "")
     if blind and not silent:
         return f"nothing could prove it: no analyzer to ask again, and no check judged it: {blind}"
     if batch.safety is Safety.SAFE:
         return ""
     blind = blind or unread
-    missing = _missing_proof(task.options.unsafe_needs, blind, silent=silent)
+    missing = _missing_proof(options.unsafe_needs, blind, silent=silent)
     called = "a mere suggestion" if batch.safety is Safety.DISPLAY else batch.safety
     return f"its tool calls it {called}, so {missing}" if missing else ""
 
@@ -413,6 +464,7 @@ VERB = Verb(
         Recheck: recheck_batches,
         Measure: measure_baseline,
         Examine: examine_batch,
+        Cover: cover_batches,
         Try: run_trial,
         Conclude: conclude,
     },

@@ -321,6 +321,17 @@ class Challenged(Event, frozen=True, kw_only=True):
     """How well the challenger did on planted patches, in words."""
 
 
+class Covered(Event, frozen=True, kw_only=True):
+    """How many changed lines of each batch the checks execute, before any batch is tried: a tool's
+    fix that needs the checks, and that none can judge, costs no run of them.
+    """
+
+    lines: dict[int, LineCount] = {}
+    """By batch, where that is known."""
+    untried: dict[int, str] = {}
+    """Why a batch is not tried, as no check could prove it."""
+
+
 class Tried(Event, frozen=True, kw_only=True):
     """One run of the checks over one set of batches together."""
 
@@ -586,7 +597,7 @@ class Ended(Event, frozen=True, kw_only=True):
 
 WorkEvent = (
     Reviewed | Clarified | Reproduced | Consolidated | Planned | Attempted | Baselined | Rechecked
-    | Examined | Challenged | Tried | Verified | Committed | Published | Filed | Surveyed
+    | Examined | Challenged | Covered | Tried | Verified | Committed | Published | Filed | Surveyed
     | Reported | Kept
 )  # fmt: skip
 """What is done about findings."""

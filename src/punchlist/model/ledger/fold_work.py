@@ -49,6 +49,8 @@ def apply_work(run: Run, event: ev.WorkEvent) -> Run:  # noqa: C901, PLR0911, PL
             return replace(run, checks=_add_baseline(run.checks, event))
         case ev.Rechecked():
             return _rechecked(run, event)
+        case ev.Covered():
+            return run
         case ev.Tried():
             flaky = run.checks.flaky.union(*(verdict.flaky for verdict in event.verdicts))
             varying = run.checks.varying.union(*(verdict.varying for verdict in event.verdicts))

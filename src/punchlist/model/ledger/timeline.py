@@ -178,6 +178,13 @@ def _describe_recheck(event: ev.Rechecked) -> _Line:
     return _Line(f"{_count_fixes(event.passed)} re-checked by the analyzers{formatted}{failed}")
 
 
+def _describe_coverage(event: ev.Covered) -> _Line:
+    if not event.untried:
+        return _Line("the checks can judge all fixes")
+    why = next(iter(event.untried.values()))
+    return _Line(f"{_count_fixes(event.untried)} not tried: no check can judge them", why=why)
+
+
 def _describe_trial(event: ev.Tried) -> _Line:
     part = "" if event.complete else ", only the tests in question"
     failures = "; ".join(
@@ -272,6 +279,7 @@ _LINES: dict[type[ev.Event], tuple[str, Callable[[Any], _Line]]] = {
     ev.Rechecked: ("re-check", _describe_recheck),
     ev.Examined: ("examine", _describe_examination),
     ev.Challenged: ("challenge", _describe_challenge),
+    ev.Covered: ("coverage", _describe_coverage),
     ev.Tried: ("check", _describe_trial),
     ev.Verified: ("verdict", _describe_verdict),
     ev.Committed: ("commit", _describe_commits),
