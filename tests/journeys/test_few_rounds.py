@@ -169,3 +169,70 @@ def test_an_import_that_is_used_no_longer_goes_with_the_fixes_that_used_it_last(
         assert (
             subprocess.run(tests, cwd=repo.root, capture_output=True, check=False).returncode == 0
         )
+
+
+UNREAD = {
+    "shop/__init__.py": "",
+    "shop/orders.py": "import math\nimport os\n\n\ndef total(prices):\n    return math.fsum(prices)\n",
+    "shop/locks.py": "import threading\n\n\nlock = threading.Lock()\n\n\n"
+    + "\n\n".join(
+        f"def {name}():\n    try:\n        lock.release()\n    except RuntimeError:\n        pass\n"
+        for name in ("reading", "writing", "counting")
+    ),
+    "tests/__init__.py": "",
+    "tests/test_orders.py": CLEAN["tests/test_orders.py"],
+}
+"""An unused import, and unsafe fixes that no test executes; all three change the same imports."""
+
+
+def test_fixes_that_no_check_could_prove_cost_no_run_of_the_tests(repo, place, monkeypatch):
+    covered = shop.settings(repo.root.parent / "covered.toml")
+    covered.write_text(covered.read_text().replace(sys.executable, needs.covered_python()))
+    monkeypatch.setenv("PUNCHLIST_CONFIG", str(covered))
+    repo.commit(UNREAD, "nothing tests the locks")
+    ledger = Ledger()
+    paths = ("shop/orders.py", "shop/locks.py")
+    run = place.run(ledger, {"analyzers.select": "F401,SIM105"}, paths=paths)
+    tried = [event for event in ledger.events if isinstance(event, ev.Tried)]
+    unread = {item.number for item in run.find_items(Status.FILED)}
+    assert {run.items[number].lead.rule for number in unread} == {"SIM105"}
+    planned = [event for event in ledger.events if isinstance(event, ev.Planned)]
+    batches = {batch.number: batch for event in planned for batch in event.batches}
+    assert [[batches[n].title.partition(":")[0] for n in each.batches] for each in tried] == [
+        ["F401"]
+    ]
+    for number in unread:
+        assert any("no test executes" in each.why for each in run.items[number].attempts)
+
+
+ERRORS = {
+    "shop/__init__.py": "",
+    "shop/orders.py": (
+        "def read(rows, at):\n    try:\n        return rows[at]\n"
+        "    except IndexError as error:\n        raise error\n\n\n"
+        "def find(rows, name):\n    try:\n        return rows[name]\n"
+        "    except KeyError as error:\n        raise error\n"
+    ),
+    "tests/__init__.py": "",
+    "tests/test_orders.py": (
+        "import os\nimport unittest\n\nfrom shop import orders\n\n\n"
+        "class Orders(unittest.TestCase):\n    def test_read(self):\n"
+        "        self.assertRaises(IndexError, orders.read, [], 1)\n"
+        "        self.assertRaises(KeyError, orders.find, {}, 1)\n"
+    ),
+}
+
+
+def test_what_a_fix_leaves_unused_goes_with_it_and_safe_fixes_of_tests_take_no_run_of_their_own(
+    repo, place
+):
+    repo.commit(ERRORS, "errors")
+    ledger = Ledger()
+    paths = ("shop/orders.py", "tests/test_orders.py")
+    run = place.run(ledger, {"analyzers.select": "F401,F841,TRY201"}, paths=paths)
+    assert not run.find_items(Status.FILED)
+    landed = repo.git("show", f"{run.landing.branch}:shop/orders.py")
+    assert "as error" not in landed
+    planned = [event for event in ledger.events if isinstance(event, ev.Planned)]
+    assert [len(event.batches) for event in planned if event.batches] == [3], "one for each"
+    assert ledger.count_runs()[1] == 1

@@ -261,18 +261,34 @@ def _sort_batches(run: Run, numbers: Iterable[int]) -> list[Batch]:
 
 
 def _search_culprits(candidates: Sequence[Batch]) -> Search:
-    """Search the batches that edit no protected files, then, on top of the good ones, the rest."""
+    """Search the batches that edit no protected files, then, on top of the good ones, the rest.
+    Where only tools' safe fixes edit tests, all are tried together first.
+    """
     open_files = [batch for batch in candidates if not batch.protected]
+    if 0 < len(open_files) < len(candidates) and all(map(_may_edit_tests, candidates)):
+        every = tuple(batch.number for batch in (*open_files, *_find_protected(candidates)))
+        together = yield GroupTrial(every, repeat=False)
+        if together.green:
+            return SearchResult(good=every)
     safe = takewhile(lambda batch: not batch.uses_agent and batch.safety is Safety.SAFE, open_files)
     trusted = len(list(safe))
     plain = yield from search([batch.number for batch in open_files], trusted=trusted)
     if plain.gave_up:
         return plain
     both = yield from search(
-        [batch.number for batch in candidates if batch.protected], plain.good, plain.unstable
+        [batch.number for batch in _find_protected(candidates)], plain.good, plain.unstable
     )
     culprits, noise = plain.culprits | both.culprits, plain.noise or both.noise
     return SearchResult(both.good, culprits, both.unstable, both.gave_up, noise)
+
+
+def _find_protected(candidates: Sequence[Batch]) -> list[Batch]:
+    return [batch for batch in candidates if batch.protected]
+
+
+def _may_edit_tests(batch: Batch) -> bool:
+    """Return whether a batch edits no tests, or only as a tool does that calls it safe."""
+    return not batch.uses_agent and (not batch.protected or batch.safety is Safety.SAFE)
 
 
 def _unverified_reason(run: Run) -> str:

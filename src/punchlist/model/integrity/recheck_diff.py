@@ -103,9 +103,9 @@ class RecheckDiff:
             return {}
         return {number: f"brings about {_format_finding(news.finding)}"}
 
-    def list_new(self) -> list[NewFinding]:
-        """Return what was not there before, but for what a batch was to remove."""
-        return [news for news in self._news if self._find_aimed(news) is None]
+    def list_new(self) -> Sequence[NewFinding]:
+        """Return what was not there before, and what a batch was to remove and did not."""
+        return self._news
 
     def count_new(self) -> Counter[tuple[str, str, str, str, int]]:
         """Return how often each new finding is there, by name."""

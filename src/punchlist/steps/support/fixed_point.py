@@ -7,6 +7,7 @@ safe fix of its own. What the analyzers say is only a draft here: the whole is j
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from keyword import iskeyword
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -189,28 +190,36 @@ class _Draft:
         near = {n for name, each in splices.items() for n in self.layers[name].find_near(each)}
         near = near or {*news.owners}
         if item is None:  # an import that is used no longer goes with the fixes that used it last
-            near |= self._find_removers(path, fix)
+            near |= self._find_removers(path, news.finding, fix)
         owners = frozenset(self._home[number] for number in near)
         batches = [self._batches[number] for number in owners]
         if item is None and fix.safety is not Safety.SAFE:
             return None
         safeties = {each.safety for each in batches} | ({fix.safety} if item is not None else set())
         several = len(batches) > 1 or item is not None
-        if several and (len(safeties) > 1 or any(each.protected for each in batches)):
+        if several and (len(safeties) > 1 or len({each.protected for each in batches}) > 1):
             return None
         paths = {path for batch in batches for path in batch.paths}
         return _Step(fix, owners, item) if splices.keys() <= paths else None
 
-    def _find_removers(self, path: str, fix: Fix) -> set[int]:
+    def _find_removers(self, path: str, finding: Finding, fix: Fix) -> set[int]:
         """Return the fixes that take away uses of a name that the findings with this fix are about,
-        and that was there before where the fix takes it away.
+        and that was there before where the fix takes it away; those in the same function, if any.
         """
         layers, before = self.layers[path], self._texts[path]
         here = [each for each in fix.splices if each.path == path]
         gone = _count_words(layers.text[each.start : each.end] for each in here)
         old = _count_words(layers.find_original(each, before) for each in here)
-        names = self._named[fix.splices] & gone.keys() & old.keys()
-        return {n for n, words in self._removed[path].items() if names & words} if names else set()
+        names = gone.keys() & old.keys()
+        names &= self._named[fix.splices] or {each for each in names if not iskeyword(each)}
+        removers = {n for n, words in self._removed[path].items() if names & words}
+        symbol = finding.context.symbol
+        return (symbol and {n for n in removers if symbol in self._find_symbols(n)}) or removers
+
+    def _find_symbols(self, number: int) -> set[str]:
+        """Return the functions and classes that the findings of a batch are in."""
+        items = (self._run.items[item] for item in self._batches[self._home[number]].items)
+        return {item.current.context.symbol for item in items}
 
     def _join(self, step: _Step) -> None:
         """Let the batches that a step goes on top of become one, with its item."""
