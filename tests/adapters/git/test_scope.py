@@ -226,6 +226,10 @@ def test_a_shallow_clone_that_lost_the_base_is_reviewed_as_a_whole_with_the_reme
         scope(clone.root, base="main")
     assert refused.value.hint == "git fetch --unshallow"
     assert any("not here" in note for note in scope(clone.root, commit="HEAD").notes)
+    (clone.root / "edited.py").write_text("e\n")
+    edited = scope(clone.root, committed=False)
+    assert edited.on_disk
+    assert edited.kind is ScopeKind.ALL, "an edit does not hide the branch's own commits"
 
 
 def test_what_a_review_does_not_look_into_is_said(repo, make_repo, scope):

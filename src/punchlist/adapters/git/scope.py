@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.command import (
@@ -47,6 +48,8 @@ class CommitRange(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     on_disk: bool = False
     """Whether the head is what is on disk."""
+    unrelated: bool = False
+    """Whether it is not known which commits are the branch's own, as no common history is here."""
 
 
 class _ChangedFiles(NamedTuple):
@@ -142,7 +145,8 @@ async def _branch_range(workshop: Workshop, base: str, *, saved: bool) -> Commit
     if shared and not saved and await _is_fresh(checkout, names):
         return CommitRange(ScopeKind.BRANCH, shared, checkout.head, names[0], (why,))
     remedy = f"; this is a shallow clone, try: {_UNSHALLOW}" if cut_off else ""
-    return _fallback_range(workshop, f"{why}, so everything is reviewed{remedy}")
+    ends = _fallback_range(workshop, f"{why}, so everything is reviewed{remedy}")
+    return replace(ends, unrelated=not shared)
 
 
 async def _is_fresh(checkout: Checkout, main: Sequence[str]) -> bool:
@@ -160,10 +164,10 @@ def _add_saved(ends: CommitRange, saved: str) -> CommitRange:
     """Return the same range up to what is on disk. A branch without commits of its own, or one that
     is the main line, is compared with HEAD: the change is what is not committed.
     """
-    alone = ends.kind is ScopeKind.ALL and bool(ends.notes)  # the branch has no commits of its own
-    kind = ScopeKind.BRANCH if alone else ends.kind
-    name, notes = ("HEAD", ()) if alone else (ends.base_name, ends.notes)
-    return CommitRange(kind, ends.base, saved, name, notes, on_disk=True)
+    ends = replace(ends, head=saved, on_disk=True)
+    if ends.kind is ScopeKind.ALL and ends.notes and not ends.unrelated:
+        return replace(ends, kind=ScopeKind.BRANCH, base_name="HEAD", notes=())
+    return ends
 
 
 async def _all_range(workshop: Workshop, base: str) -> CommitRange:
