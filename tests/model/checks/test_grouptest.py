@@ -63,6 +63,31 @@ def test_k_culprits_among_n_take_about_k_log_n_runs(size, data):
     )
 
 
+@given(st.integers(8, 300), st.data())
+def test_many_culprits_that_each_break_a_test_of_their_own_take_about_one_run_each(size, data):
+    culprits = data.draw(st.sets(st.integers(1, size), min_size=3, max_size=size // 2))
+    own = {fix: f"t{fix}" for fix in culprits}
+    found, trials = searched(range(1, size + 1), judge(own))
+    assert found.culprits == {fix: (test,) for fix, test in own.items()}
+    assert set(found.good) == set(range(1, size + 1)) - culprits
+    assert len(trials) <= len(culprits) + 3 * ceil(log2(size)) + 7
+
+
+@given(st.integers(8, 60), st.data())
+def test_of_many_culprits_that_break_the_same_tests_each_is_found(size, data):
+    tests = st.sets(st.sampled_from("abcdefgh"), min_size=1)
+    culprits = data.draw(st.dictionaries(st.integers(1, size), tests, min_size=1, max_size=6))
+
+    def run(trial: GroupTrial) -> TrialResult:
+        broken = {test for fix in culprits if fix in trial.batches for test in culprits[fix]}
+        failing = sorted(broken & set(trial.only) if trial.only else broken)
+        return TrialResult(not failing, tuple(failing))
+
+    found, _ = searched(range(1, size + 1), run)
+    assert set(found.culprits) == set(culprits)
+    assert set(found.good) == set(range(1, size + 1)) - set(culprits)
+
+
 def test_trusted_fixes_are_seen_green_before_the_others_are_searched():
     found, trials = searched(range(1, 101), judge(dict.fromkeys((70, 85, 93), "t")), trusted=60)
     assert set(found.culprits) == {70, 85, 93}

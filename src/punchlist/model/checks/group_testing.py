@@ -12,6 +12,7 @@ from collections.abc import Collection, Generator, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Effect = TypeVar("Effect")
 
@@ -64,6 +65,9 @@ _MISLED = 1
 _FEW = 4
 """So many trusted fixes are not worth a run of the whole checks."""
 
+_MANY = 2
+"""So many times the failing tests of one culprit are the work of several."""
+
 Search = Generator[GroupTrial, TrialResult, SearchResult]
 
 
@@ -106,7 +110,11 @@ def search(
             pending.remove(found.number)
             if not (pending and control.only):
                 break
-            result = yield GroupTrial((*good, *pending), only=control.only, ignored=tuple(ignored))
+            left = GroupTrial((*good, *pending), only=control.only, ignored=tuple(ignored))
+            result = yield left
+            more, result = yield from _find_many(left, result, pending, usual=len(found.broken))
+            culprits |= more
+            pending = [each for each in pending if each not in more]
         if misled > _MISLED:
             return SearchResult(tuple(good), culprits, tuple(ignored), NOISE, noise)
     return SearchResult(tuple(good), culprits, tuple(ignored), noise=noise)
@@ -186,6 +194,39 @@ def _narrow_down(
             return None
         broken = sure.failing or broken
     return _Culprit(suspects[0], broken)
+
+
+def _find_many(
+    trial: GroupTrial, red: TrialResult, suspects: Sequence[int], usual: int
+) -> Generator[GroupTrial, TrialResult, tuple[dict[int, tuple[str, ...]], TrialResult]]:
+    """Return suspects that each turn tests red by themselves, with what they broke, and the result
+    of the trial without them: read from 2 * log2(n) trials for all of them, and each seen red once
+    more alone. None are looked for where so few tests fail that they may be the work of one;
+    `usual`: how many tests one culprit broke.
+    """
+    failing = frozenset(red.failing)
+    if len(failing) < _MANY * max(1, usual) or len(suspects) <= _FEW:
+        return {}, red
+    good = [each for each in trial.batches if each not in suspects]
+    limited = replace(trial, only=red.failing, repeat=False)
+    decoding = decode_causes(suspects, failing)
+    causes: dict[str, int] = {}
+    try:
+        out = next(decoding)
+        while True:
+            left = (each for each in suspects if each not in out)
+            result = yield replace(limited, batches=(*good, *left))
+            out = decoding.send(failing.difference(result.failing))
+    except StopIteration as end:
+        causes = end.value
+    found: dict[int, tuple[str, ...]] = {}
+    for number in sorted(set(causes.values()), key=list(suspects).index):
+        tests = tuple(sorted(test for test, cause in causes.items() if cause == number))
+        sure = yield replace(limited, batches=(*good, number), only=tests)
+        if not sure.green and not sure.trouble:
+            found[number] = sure.failing or tests
+    kept = tuple(each for each in trial.batches if each not in found)
+    return found, (yield replace(trial, batches=kept)) if found else red
 
 
 def search_cause(suspects: Sequence[int]) -> Generator[tuple[int, ...], bool, int | None]:

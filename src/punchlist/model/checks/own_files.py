@@ -14,7 +14,7 @@ LEFT_OUT = tuple(
     """
     .venv/ venv/ env/ .tox/ .nox/ .eggs/ *.egg-info/ __pypackages__/ site-packages/
     node_modules/ bower_components/ jspm_packages/ .yarn/ vendor/ _vendor/ vendored/ third_party/
-    third-party/ Pods/ build/ _build/ dist/ .next/
+    third-party/ Pods/ build/ _build/ dist/ .next/ testdata/ test-data/ test_data/
     *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.go *.min.js *.min.css
     """.split()
 )
