@@ -86,9 +86,10 @@ $(PRODUCT): pyproject.toml
 	@PYTHON=$(PYTHON) tools/install.sh $(VENV) --editable .
 	@touch $@
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml tools/unregister_plugins.py
 	@echo "setting up $(VENV) with what punchlist and its tests need (about 20 s) ..."
 	@PYTHON=$(PYTHON) tools/install.sh $(VENV) --editable . --group dev
+	@$(BIN)/python tools/unregister_plugins.py
 	@touch $(PRODUCT) $@
 
 # A Python with coverage.py beside the one without: tests show what punchlist says with either.
