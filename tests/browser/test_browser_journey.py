@@ -144,7 +144,7 @@ def test_a_run_from_the_sign_in_to_what_landed(bench, site, opened):
         "all of this was seen without loading the page anew"
     )
     expect(
-        watcher.get_by_role("heading", name="All 2 items are fixed, each with a proof.")
+        watcher.get_by_role("heading", name="Both items are fixed, each with a proof.")
     ).to_be_visible()
 
     page.goto(address)

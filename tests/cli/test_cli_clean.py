@@ -294,7 +294,7 @@ def test_fixed_but_not_applied_is_its_own_exit_code_until_it_is_applied(branch):
     punchlist = branch({"a.py": "X = 1\n"}, {"a.py": "import os\n\nX = 2\n"})
     ran = punchlist("run", "--no-checks", "--check")
     assert ran.returncode == 8
-    assert "which lacks them until then" in " ".join(ran.stdout.split())
+    assert "merge the fixes into your branch; your checkout is as it was" in ran.stdout
     document = punchlist.json("status")
     assert (document["exit"], document["unapplied"]) == (0, True)
     assert punchlist("resume", "--check").returncode == 8

@@ -46,7 +46,7 @@ def test_what_a_review_of_uncommitted_work_advises_fixes_that_work(shop, repo, s
 
 def test_each_command_that_a_summary_names_can_be_typed(shop, repo):
     repo.write("a.py", BAD)
-    ran = shop("run", "--yes")
+    ran = shop("run", "--yes", "-v")
     commands = find_commands(ran.stdout)
     assert {each[0] for each in commands} >= {"show", "apply"}
     for command in commands:

@@ -164,13 +164,15 @@ def test_the_summary_keeps_its_columns_on_a_narrow_terminal(done):
     told.print(Group(*render_summary(recorded(done))))
     lines = told.file.getvalue().splitlines()
     assert all(len(line) <= 60 for line in lines)
-    title = [line for line in lines if line.strip()][:4]
-    assert all(line.startswith("  ") for line in lines if line.strip() and line not in title)
+    tally = next(number for number, line in enumerate(lines) if line.startswith("  Fixed"))
+    end = next(number for number, line in enumerate(lines) if line.startswith("Next: "))
+    assert all(line.startswith("  ") for line in lines[tally:end] if line.strip())
 
 
 def test_what_is_below_home_begins_with_a_tilde(done):
-    assert "~/state/runs/" in done("status").stdout
-    assert str(done.home) not in done("status").stdout
+    assert "~/state/runs/" in done("status", "-v").stdout
+    assert "filed in ~/state/repos/" in done("status").stdout
+    assert str(done.home) not in done("status", "-v").stdout
 
 
 def test_a_setting_without_a_value_says_so(done):

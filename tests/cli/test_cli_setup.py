@@ -35,7 +35,7 @@ def test_what_a_fresh_clone_lacks_is_said_and_setup_brings_it(repo, clone):
     before = clone("run", "--all", "--yes", *RUFF)
     first = " ".join(before.stdout.split()).partition(" Found ")[0]
     assert "No module named" in first
-    assert "`punchlist setup` makes an environment" in first
+    assert "Next: punchlist setup   makes an environment" in before.stdout
     assert find_proofs(clone)[0]["F401"] == {"rechecked"}
 
     refused = clone("setup")
@@ -54,7 +54,7 @@ def test_what_a_fresh_clone_lacks_is_said_and_setup_brings_it(repo, clone):
     assert " -e '.[test]'" in made.stderr, "each command is said as it begins"
     assert clone("setup").stdout.startswith("already made: ")
 
-    after = clone("run", "--all", "--committed", "--yes", *RUFF)
+    after = clone("run", "--all", "--committed", "--yes", "-v", *RUFF)
     said = "".join(after.stdout.split())  # a long path is told on two lines
     assert f"{shown['folder']}/bin/python(madeby`punchlistsetup`)" in said
     proofs, check = find_proofs(clone)

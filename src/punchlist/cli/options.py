@@ -200,7 +200,11 @@ run_options = combine_options(
     max_time_option,
     flag("--force", help="Start even if the same request is under way."),
     flag("--dry-run", help="Say what would be done; start nothing, write nothing."),
-    flag("-v", "--verbose", help="With --dry-run: the options of every step as well."),
+    flag(
+        "-v",
+        "--verbose",
+        help="With all numbers and notes; with --dry-run: with the options of every step.",
+    ),
     set_option,
     follow_option,
     output_options,

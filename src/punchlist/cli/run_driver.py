@@ -181,8 +181,13 @@ def show_result(run: Run, output: OutputMode, tell: Tell = render_summary) -> Ex
     elif output.form:
         print_bytes([render_format(run, output.form)])
     elif not output.events and not halfway:
-        review = tell is render_summary and run.ended and is_review(run)
-        say(*(render_review(run, statistics=output.statistics) if review else tell(run)))
+        if tell is not render_summary:
+            lines = tell(run)
+        elif run.ended and is_review(run):
+            lines = render_review(run, statistics=output.statistics, verbose=output.verbose)
+        else:
+            lines = render_summary(run, verbose=output.verbose)
+        say(*lines)
     if halfway:
         note(*render_stop(run))
     return exit_code(run, check=output.check)

@@ -19,8 +19,7 @@ from punchlist.views.words import NO_ROUNDS
 
 _EMPTY = frozenset({RunOutcome.CLEAN, RunOutcome.NOTHING_FOUND})
 NONE_SOUGHT = "the workflow runs none, so none was looked for"
-USUAL = frozenset({NONE_SOUGHT, "no files it looks at"})
-"""Reasons of gaps that are as expected, and only of interest where all notes are wanted."""
+_USUAL = (NONE_SOUGHT, "no files it looks at", "the project has no settings for ")
 _RAW = 200
 _NAMED = 10
 
@@ -33,6 +32,11 @@ class Gap(Struct, frozen=True):
     about: str
     what: str
     why: str = ""
+
+
+def is_usual(gap: Gap) -> bool:
+    """Return whether it is as expected, and only of interest where all notes are wanted."""
+    return gap.why.startswith(_USUAL)
 
 
 class Numbers(Struct, frozen=True, kw_only=True):
@@ -125,7 +129,7 @@ def _write_headline(result: RunOutcome, numbers: Numbers, run: Run) -> str:
     if is_review(run):
         return _describe_review(run, tally)
     if fixed == total:
-        all_ = "The only item is" if fixed == 1 else f"All {fixed:,} items are"
+        all_ = {1: "The only item is", 2: "Both items are"}.get(fixed, f"All {fixed:,} items are")
         proof = seen or (", with a proof" if fixed == 1 else ", each with a proof")
         return f"{all_} fixed{proof}.{_describe_made(numbers)}"
     proof = seen or " with a proof" if fixed else ""
@@ -530,7 +534,7 @@ def _idle_checks(run: Run) -> Iterator[Gap]:
     fixed = run.find_items(Status.FIXED)
     tested = bool(fixed) and all(has_test(item.proofs) for item in fixed)
     if run.checks.unverified and fixed and not tested:
-        what = "The fixes are unverified: no check of the project judged them"
+        what = "The fixes are unverified"
         yield Gap("check", what, run.checks.unverified)
     if not run.started.seeks_checks and not run.started.checks:
         yield Gap("check", "No tests or other checks of the project were run", NONE_SOUGHT)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from punchlist.cli.show.layout import indent_text, render_bullets, render_heading
+from punchlist.cli.show.layout import render_note
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
-from punchlist.views.summary import USUAL, broken_checks, find_gaps, shorten_reason
+from punchlist.views.summary import broken_checks, find_gaps, is_usual, shorten_reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,22 +30,17 @@ def render_caveats(run: Run, *, verbose: bool = False) -> "Iterator[RenderableTy
     unchecked, notes = [*suggest_analyzers(run)], [*_list_flags(run)]
     above = set(broken_checks(run))  # these stand under the headline
     for gap in find_gaps(run):
-        usual = gap.why in USUAL and not verbose
+        usual = is_usual(gap) and not verbose
         if gap.about != "flag" and gap not in above and not usual:
             lines = notes if gap.about in _NOTES else unchecked
             why = shorten_reason(run, gap.why)
             lines.append(f"{gap.what}: {why}" if why else gap.what)
-    most = max(len(unchecked), len(notes)) if verbose else _TOP
-    yield from _render_section("Not checked", unchecked, most)
-    yield from _render_section("Note", notes, most)
-    if (hidden := max(0, len(unchecked) - most) + max(0, len(notes) - most)) > 0:
-        yield indent_text(f"and {hidden:,} more: punchlist status {run.id} -v", "dim")
-
-
-def _render_section(title: str, lines: list[str], most: int) -> "Iterator[RenderableType]":
-    if lines:
-        yield render_heading(title)
-        yield render_bullets(*lines[:most])
+    every = [("Not checked", each) for each in unchecked] + [("Note", each) for each in notes]
+    shown = every if verbose else every[:_TOP]
+    for place, (title, text) in enumerate(shown, start=1):
+        last = place == len(shown) < len(every)
+        more = f" (and {pluralize(len(every) - place, 'more note')}: -v)" if last else ""
+        yield render_note(title, f"{text}{more}")
 
 
 def suggest_analyzers(run: Run) -> Iterator[str]:

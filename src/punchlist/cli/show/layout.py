@@ -23,6 +23,13 @@ def indent_text(text: str, style: str = "") -> "RenderableType":
     return Padding(Text(one_line(text), style, overflow="fold"), (0, 0, 0, 4))
 
 
+def render_note(title: str, text: str) -> "RenderableType":
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text.assemble((f"{title}: ", "bold"), one_line(text)), (0, 0, 0, 2))
+
+
 def render_bullets(*lines: str) -> "Table":
     from rich.text import Text
 
@@ -42,6 +49,13 @@ def render_commands(known: dict[str, str]) -> "Table":
     for command, why in known.items():
         table.add_row(f"    {command}", one_line(why))
     return table
+
+
+def render_next(command: str, why: str) -> "RenderableType":
+    """Render the one command to type next, with its reason."""
+    from rich.text import Text
+
+    return Text.assemble(("Next: ", "bold"), (command, "cyan"), (f"   {one_line(why)}", "dim"))
 
 
 def make_table(*columns: str) -> "Table":

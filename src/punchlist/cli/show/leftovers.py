@@ -8,6 +8,7 @@ from punchlist.cli.show.words import format_headline, format_place, one_line
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Item, Status, reading_order
 from punchlist.model.ledger.run import Run
+from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import ACCEPTED, NO_FIX, unfixed_reason
 from punchlist.views.summary import shorten_reason
 
@@ -21,18 +22,21 @@ _WIDEST_PLACE = 40
 SEVERITIES = {Severity.CRITICAL: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "dim"}
 
 
-def render_unresolved(run: Run) -> "Iterator[RenderableType]":
-    """Render the items that are not fixed; filed ones are among them, and accepted ones follow."""
+def render_unresolved(run: Run, *, where: str) -> "Iterator[RenderableType]":
+    """Render the items that are not fixed; filed ones are among them, and accepted ones follow.
+    `where`: in which folder they were filed.
+    """
     done = (Status.FIXED, Status.DISMISSED)
     unfixed = sorted((item for item in run.in_scope if item.status not in done), key=_sort_key)
-    heading = "Not fixed, and why" if run.last_batch else "Reported, the worst first"
+    unfixed_words = f"Not fixed, and why; filed {where}" if where else "Not fixed, and why"
+    heading = unfixed_words if run.last_batch else "Reported, the worst first"
     accepted = sorted(filter(_is_accepted, run.find_items(Status.DISMISSED)), key=reading_order)
     for title, items in ((heading, unfixed), ("Accepted, and not fixed", accepted)):
         if items:
             yield render_heading(title)
             yield render_items(run, items[:_TOP])
         if len(items) > _TOP:
-            yield indent_text(f"and {len(items) - _TOP:,} more: punchlist show {run.id}", "dim")
+            yield indent_text(f"and {pluralize(len(items) - _TOP, 'more item')}", "dim")
 
 
 def _is_accepted(item: Item) -> bool:
@@ -57,7 +61,7 @@ def render_items(run: Run, items: Sequence[Item]) -> "Table":
             text.append(f" ({why})", "dim")
         elif why:
             said = first.setdefault(why, item.number)
-            text.append(f"\n{why}" if said == item.number else f"\nas item {said}", "dim")
+            text.append(f"\n{why}" if said == item.number else f" (as item {said})", "dim")
         table.add_row(Text.assemble((f"  {item.number:>5}  ", "bold"), severity), text)
     return table
 

@@ -21,7 +21,7 @@ from punchlist.views.review.diagnostics import (
     find_unreviewed,
     list_diagnostics,
 )
-from punchlist.views.summary import USUAL, find_gaps
+from punchlist.views.summary import find_gaps, is_usual
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,9 +45,7 @@ def render_review(
     else:
         yield from map(_render_diagnostic, found[: most or None])
     if not statistics and 0 < most < len(found):
-        yield _note(
-            "more", f"{pluralize(len(found) - most, 'problem')}: punchlist status {run.id} -n 0"
-        )
+        yield _note("more", f"{pluralize(len(found) - most, 'problem')}: -n 0")
     yield from _render_notes(run, verbose=verbose)
     yield _render_closing(run, found)
 
@@ -127,13 +125,11 @@ def _render_notes(run: Run, *, verbose: bool) -> "Iterator[RenderableType]":
         yield _note("not reviewed", text, "yellow")
     notes = [gap for gap in find_gaps(run) if gap not in unread]
     if not verbose:  # a review runs no checks: its users know
-        notes = [gap for gap in notes if gap.why not in USUAL]
+        notes = [gap for gap in notes if not is_usual(gap)]
     for gap in notes if verbose else notes[:_NOTES]:
         yield _note("note", f"{gap.what}: {gap.why}" if gap.why else gap.what)
     if not verbose and len(notes) > _NOTES:
-        yield _note(
-            "more", f"{pluralize(len(notes) - _NOTES, 'note')}: punchlist status {run.id} -v"
-        )
+        yield _note("more", f"{pluralize(len(notes) - _NOTES, 'note')}: -v")
 
 
 def _name_reviewers(run: Run) -> str:

@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from punchlist.cli.show.caveats import render_caveats
-from punchlist.cli.show.layout import indent_text, render_commands, render_heading
+from punchlist.cli.show.layout import indent_text, render_commands, render_heading, render_next
 from punchlist.cli.show.leftovers import render_unresolved
 from punchlist.cli.show.words import one_line, shorten_path
+from punchlist.model.checks.failure_cause import SETUP_MAKES
 from punchlist.model.item.item import Status
-from punchlist.model.ledger.outcome import RunOutcome
+from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
-from punchlist.views.run_state import STATE_WORDS, describe_outcome, find_state, is_review
+from punchlist.views.run_state import STATE_WORDS, describe_outcome, find_state
 from punchlist.views.summary import BrokenCheck, Numbers, find_broken, summarize_run
 from punchlist.views.words import format_cost, format_dollars, format_duration, tokens
 
@@ -37,20 +38,23 @@ def render_summary(
     run: Run, *, driven: bool = False, standing: str = "", verbose: bool = False
 ) -> "Iterator[RenderableType]":
     """`driven`: a process drives the run. `standing`: what became of its fixes. `verbose`: with all
-    notes.
+    numbers, notes and commands.
     """
-    yield from render_account(run, driven=driven, verbose=verbose)
+    yield from render_account(run, driven=driven, standing=standing, verbose=verbose)
     yield from _render_questions(run)
-    yield from _render_next(run, driven=driven, standing=standing)
+    if verbose:
+        yield from _render_commands(run, driven=driven, standing=standing)
+    else:
+        yield from _render_next(run, driven=driven, standing=standing)
 
 
 def render_account(
-    run: Run, *, driven: bool = False, verbose: bool = False
+    run: Run, *, driven: bool = False, standing: str = "", verbose: bool = False
 ) -> "Iterator[RenderableType]":
     """Yield the summary without next commands."""
     yield _render_title(run, driven=driven)
-    yield _render_tally(run)
-    yield from render_unresolved(run)
+    yield from _render_tally(_list_tally(run, standing, verbose=verbose))
+    yield from render_unresolved(run, where=_format_filed(run))
     yield from render_caveats(run, verbose=verbose)
 
 
@@ -67,51 +71,64 @@ def _render_title(run: Run, *, driven: bool) -> "Text":
     name = (f"Run {run.id}", "bold")
     story = f" · {one_line(run.started.story.label)}" if run.started.story.id else ""
     about = f"{story} · {run.started.workflow_name} · {format_duration(run.active)} · "
-    broken = "".join(f"{line}\n" for each in find_broken(run) for line in _describe_broken(each))
-    said = f"\n{summary.headline}\n"
-    return Text.assemble("\n", name, about, (verdict, style), said, (broken, "bold yellow"))
+    broken = [line for each in find_broken(run) for line in _describe_broken(each)]
+    warning = "".join(f"\n{line}" for line in broken)
+    said = f"\n{summary.headline}"
+    return Text.assemble(name, about, (verdict, style), said, (warning, "bold yellow"))
 
 
 def _describe_broken(broken: BrokenCheck) -> Iterator[str]:
-    """Yield one line of cause and one of remedy."""
+    """Yield one line of cause, and one of the remedy if that is not the next command."""
     yield one_line(f"{broken.what}: {broken.cause}")
-    if broken.remedy:
+    if broken.remedy and not broken.remedy.startswith(SETUP_MAKES):
         yield one_line(f"  to repair it: {broken.remedy}")
 
 
-def _render_tally(run: Run) -> "Table":
+def _render_tally(rows: Iterator[tuple[str, str, str]]) -> "Iterator[Table]":
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="bold", min_width=11)
-    table.add_column(justify="right", min_width=5)
+    table.add_column(style="bold", min_width=7)
+    table.add_column(justify="right")
     table.add_column(overflow="fold")
+    for name, number, detail in rows:
+        table.add_row(f"  {name}", number, detail)
+    if table.row_count:
+        yield table
+
+
+def _list_tally(run: Run, standing: str, *, verbose: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield the numbers that the headline does not have; all of them if `verbose`."""
     numbers = summarize_run(run).numbers
-    fixed = (item for item in run.find_items(Status.FIXED) if item.in_scope)
-    table.add_row("  Found", f"{numbers.reported:,}", _format_found(run, numbers))
-    if not is_review(run):
+    if verbose:
+        yield "Found", f"{numbers.reported:,}", _format_found(run, numbers)
+    if numbers.fixed:
+        fixed = (item for item in run.find_items(Status.FIXED) if item.in_scope)
         proofs = _join_counts(Counter(map(format_proofs, fixed)))
-        table.add_row("  Fixed", f"{numbers.fixed:,}", proofs)
-    for name, number, detail in (
-        ("Filed", numbers.filed, _format_filed(run)),
-        ("Dismissed", numbers.dismissed, ""),
-        ("Left", numbers.left, _join_counts(Counter(item.status for item in run.left))),
-        ("Check runs", numbers.check_runs, _format_baselines(run)),
-    ):
-        if number:
-            table.add_row(f"  {name}", f"{number:,}", detail)
+        commits = pluralize(numbers.commits, "commit")
+        where = f"; {commits} on {run.landing.branch}" if run.landing.landed else ""
+        where += f", {standing}" if where and standing else ""
+        yield "Fixed", f"{numbers.fixed:,}", f"{proofs}{where}"
+    if verbose:
+        for name, number, detail in (
+            ("Filed", numbers.filed, _format_filed(run)),
+            ("Dismissed", numbers.dismissed, ""),
+            ("Left", numbers.left, _join_counts(Counter(item.status for item in run.left))),
+            ("Check runs", numbers.check_runs, _format_baselines(run)),
+        ):
+            if number:
+                yield name, f"{number:,}", detail
     if run.started.rounds is not None:
         used = f"{len(run.position.rounds):,}"
-        table.add_row("  Rounds", used, f"of at most {run.started.rounds:,}, as asked for")
+        yield "Rounds", used, f"of at most {run.started.rounds:,}, as asked for"
     if run.started.threshold is not None:
         approved = "the least score that approves a fix, as asked for"
-        table.add_row("  Threshold", f"{run.started.threshold}", approved)
-    if judged := _format_pythons(run):
-        table.add_row("  Python", "", judged)
+        yield "Threshold", f"{run.started.threshold}", approved
+    if verbose and (judged := _format_pythons(run)):
+        yield "Python", "", judged
     if run.usage.agents_worked:
         cost = format_dollars(run.usage.dollars) if run.usage.dollars else "-"
-        table.add_row("  Agents", cost, _format_agents(run))
-    return table
+        yield "Agents", cost, _format_agents(run)
 
 
 def _format_agents(run: Run) -> str:
@@ -179,25 +196,28 @@ def _render_questions(run: Run) -> "Iterator[RenderableType]":
     if question is not None:
         yield render_heading("The run asks")
         yield from map(indent_text, question.question.splitlines())
-        choices = question.choices.items()
-        yield render_commands(
-            {f"punchlist answer {run.id} {choice}": text for choice, text in choices}
-        )
+        yield render_commands(dict(question.choices))
     if run.unanswered:
         yield render_heading("An agent wants to know")
         for doubt in run.unanswered:
             yield indent_text(f"{doubt.id}  {doubt.question}")
             if doubt.context:
                 yield indent_text(f"  {doubt.context}", "dim")
-        command = f'punchlist answer {run.id} {run.unanswered[0].id}="..."'
-        yield render_commands({command: "one or more answers, or --file answers.json"})
 
 
 def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
+    command, why = next(next_commands(run, driven=driven, standing=standing), ("", ""))
+    if command:
+        yield render_next(command, why)
+
+
+def _render_commands(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
+    """Yield all commands to type next, what became of the fixes, and the report."""
     known = dict(next_commands(run, driven=driven, standing=standing))
     pages = (path for path in run.filing.artifacts if path.endswith(".html"))
     report = next((path for path in pages if Path(path).exists()), "")
     if run.landing.landed:
+        known |= {} if standing else {show_diff(run): "what the fixes change"}
         fate = {"applied": "they are part of your branch", "discarded": "they were discarded"}.get(
             standing, _describe_checkout(run)
         )
@@ -221,19 +241,29 @@ def _describe_checkout(run: Run) -> str:
 def next_commands(
     run: Run, *, driven: bool = False, standing: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield commands to type next, and why; answers stand with their question."""
+    """Yield commands to type next, and why, the most useful one first."""
+    if run.waiting_for is not None:
+        choice, *others = run.waiting_for.choices
+        also = f", or with {', '.join(others)}" if others else ""
+        yield f"punchlist answer {run.id} {choice}", f"answer it{also}"
+    if run.unanswered:
+        command = f'punchlist answer {run.id} {run.unanswered[0].id}="..."'
+        yield command, "one or more answers, or --file answers.json"
     if not run.ended and not driven and not run.waits:
         yield f"punchlist resume {run.id}", "go on where it stopped"
-    if run.items:
-        yield f"punchlist show {run.id}", "every item, its history and proof"
+    setup = [each for each in find_broken(run) if each.remedy.startswith(SETUP_MAKES)]
+    if setup and not standing:
+        yield "punchlist setup", setup[0].remedy.removeprefix("`punchlist setup` ")
+    if run.ended and run.landing.landed and not standing:
+        where = "merge the fixes into your branch" if not run.started.change.uncommitted else ""
+        where = where or "write the fixes into your files"
+        yield f"punchlist apply {run.id}", f"{where}; {_describe_checkout(run)}"
     if run.ended and not run.last_batch and run.left:
         yield f"punchlist fix --from {run.id}", "fix what can be fixed"
-    if run.landing.landed and not standing:
-        yield show_diff(run), "what the fixes change"
-        if run.ended:
-            where = "merge them into your branch, which lacks them until then"
-            where = "write them into your files" if run.started.change.uncommitted else where
-            yield f"punchlist apply {run.id}", where
+    if run.items:
+        yield f"punchlist show {run.id}", "every item, its history and proof"
+    elif run.ended and run_outcome(run) is RunOutcome.INCOMPLETE:
+        yield f"punchlist status {run.id} -v", "everything that was not checked"
 
 
 def show_diff(run: Run) -> str:

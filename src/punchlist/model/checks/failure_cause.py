@@ -19,6 +19,7 @@ _CAUSES = (
     r"^E\s+(assert .+)$",
 )
 """The most telling first: what is not installed comes before what failed because of it."""
+SETUP_MAKES = "`punchlist setup` makes"
 MADE_BY_SETUP = "made by `punchlist setup`"
 _PYTHON = late_pattern(r"(?:python|pypy)[\d.]*t?")
 _PYTHON_LACKS = late_pattern(r"No module named|ImportError|unrecognized arg|fixture '")
@@ -98,10 +99,7 @@ def suggest_remedy(cause: str, check: Check) -> str:
     """Return what a user can do so that the check can judge."""
     python = find_python(check.command)
     if lacks_package(cause) and could_set_up(check):
-        return (
-            "`punchlist setup` makes an environment for it outside your checkout; or by hand:"
-            f" `{shlex.quote(python)} -m pip install -e .`"
-        )
+        return f"{SETUP_MAKES} an environment for it outside your checkout (--show: how)"
     if lacks_package(cause) and check.python_from:
         return "name what is missing in the project's files, then `punchlist setup` again"
     if lacks_package(cause):
