@@ -9,7 +9,7 @@ from punchlist.adapters.postgres.workflows import PROTOCOL
 from punchlist.model.ledger.events import AnyEvent
 from punchlist.settings import LoadedSettings
 
-SHAPES = {6: "b3088da365871f5b"}
+SHAPES = {7: "23f5dbc48427e601"}
 """By protocol: what a worker must be able to read."""
 
 

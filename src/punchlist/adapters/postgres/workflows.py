@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dbos import DBOSClient
     from sqlalchemy import Engine
 
-PROTOCOL = 6
+PROTOCOL = 7
 """DBOS's application version. It is raised when a worker of the version before could not go on with
 a run, as with each new setting, which that one refuses to read: a test holds it to what is read.
 Workers take runs of their own protocol and of earlier ones, which are of theirs then.
