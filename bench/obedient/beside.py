@@ -14,6 +14,7 @@ import random
 import sys
 import time
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -39,10 +40,11 @@ def main():
     asked = parse_arguments()
     load(asked.payloads)
     results = []
+    uids = asked.uid or ((0, OTHER_UID) if not os.getuid() else (os.getuid(),))
     with open_database() as store:
-        for uid in asked.uid or ((0, OTHER_UID) if not os.getuid() else (os.getuid(),)):
-            for walls in asked.walls or WALLS:
-                results += measure(asked, uid, walls, store)
+        plan = assign(asked, list(product(uids, asked.walls or WALLS)))
+        for (uid, walls), chosen in plan.items():
+            results += measure(asked, chosen, uid, walls, store)
     print(f"{table_of_kinds(results)}\n\n{table_of_commands(results)}")
     if asked.results:
         with asked.results.open("a", encoding="utf-8") as file:
@@ -67,6 +69,11 @@ def parse_arguments(words=None):
         "--only", action="append", default=[], help="only kinds with this word in their name"
     )
     parser.add_argument(
+        "--spread",
+        action="store_true",
+        help="each repository of one kind for one user and one kind of walls; shared ones for all",
+    )
+    parser.add_argument(
         "--commands", action="append", default=[], help="only commands that begin with this"
     )
     parser.add_argument(
@@ -82,6 +89,17 @@ def parse_arguments(words=None):
     parser.add_argument("--keep", action="store_true", help="keep the ground")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what each command said")
     return parser.parse_args(words)
+
+
+def assign(asked, places):
+    """The repositories to measure for each user and kind of walls: all of them, or a spread of them."""
+    chosen = beside_payload.groups(asked.only)
+    random.Random(asked.seed).shuffle(chosen)
+    if not asked.spread:
+        return dict.fromkeys(places, chosen)
+    alone = [kinds for kinds in chosen if len(kinds) == 1]
+    shared = [kinds for kinds in chosen if len(kinds) > 1]
+    return {place: shared + alone[n :: len(places)] for n, place in enumerate(places)}
 
 
 def exit_code(results):
@@ -100,13 +118,11 @@ def exit_code(results):
     return 2 if unmeasured else 0
 
 
-def measure(asked, uid, walls, store=""):
-    """The result of each repository, for one user behind one kind of walls."""
+def measure(asked, chosen, uid, walls, store=""):
+    """The result of each chosen repository, for one user behind one kind of walls."""
     ground = Ground(uid, bubblewrap=walls == BUBBLEWRAP, source=asked.source)
     watcher = Watcher(ground)
     try:
-        chosen = beside_payload.groups(asked.only)
-        random.Random(asked.seed).shuffle(chosen)
         for kinds in chosen:
             began = time.monotonic()
             uses = list_uses(asked.commands, kinds, store)
