@@ -45,6 +45,16 @@ def test_a_python_package_with_the_name_of_a_build_folder_is_source():
     assert left_out(*files) == {"build/lib/a.py": "build"}
 
 
+def test_a_folder_within_such_a_package_is_source_too():
+    files = ("src/build/__init__.py", "src/build/templates/a.py")
+    assert left_out(*files) == {}
+
+
+def test_a_file_in_the_depths_is_looked_up_folder_by_folder():
+    deep = "d/" * 5000
+    assert left_out(f"{deep}a.py", f"{deep}vendor/b.py") == {f"{deep}vendor/b.py": "vendor"}
+
+
 def test_what_is_named_is_not_left_out():
     files = ("vendor/a/b.py", "vendor/c.py", "src/vendor/d.py", "e_pb2.py")
     assert left_out(*files, named=("vendor/a", "e_pb2.py")).keys() == {

@@ -8,7 +8,7 @@ from msgspec import Struct
 from punchlist.model.checks.protected import TESTS, matches_any
 from punchlist.model.finding.languages import MARKUP, find_language
 from punchlist.model.finding.late_pattern import late_pattern
-from punchlist.model.finding.path_patterns import is_excluded
+from punchlist.model.finding.path_patterns import is_excluded, matches
 
 LEFT_OUT = tuple(
     """
@@ -102,24 +102,28 @@ class _Folders:
 
     def find(self, folder: str) -> str:
         """Return the pattern that leaves a folder out, or ''."""
-        if folder not in self._known:
-            why = self.find(dirname(folder)) or self._match(folder, folder)
-            self._known[folder] = why
-        return self._known[folder]
+        new, above = [], folder
+        while above not in self._known:
+            new.append(above)
+            above = dirname(above)
+        why = self._known[above]
+        for each in reversed(new):
+            why = self._known[each] = why or self._match(each, each)
+        return why
 
     def find_file(self, path: str) -> str:
         """Return the pattern that leaves a file out, or ''."""
         return self.find(dirname(path)) or self._match(path, dirname(path))
 
     def _match(self, path: str, folder: str) -> str:
+        """Return the pattern that leaves this path out, where none leaves out a folder above it."""
         whole = path == folder
         usable = (
             each
             for each in (self._patterns if whole else self._for_files)
             if each not in _UNLESS_PACKAGE or folder not in self._packages
         )
-        why = next((each for each in usable if is_excluded(path, (each,), is_folder=whole)), "")
-        taken_back = len(self._patterns) < len(self._all) and not is_excluded(
-            path, self._all, is_folder=whole
-        )
+        why = next((each for each in usable if matches(path, each, is_folder=whole)), "")
+        may_take_back = bool(why) and len(self._patterns) < len(self._all)
+        taken_back = may_take_back and not is_excluded(path, self._all, is_folder=whole)
         return "" if taken_back else why.strip("/")

@@ -29,6 +29,11 @@ def is_excluded(path: str, patterns: Sequence[str], *, is_folder: bool = False) 
     return above or _decide(path, compiled, is_folder=is_folder)
 
 
+def matches(path: str, pattern: str, *, is_folder: bool) -> bool:
+    """Return whether the pattern excludes the path itself, whatever it says of the folders above."""
+    return _decide(path, _compile((pattern,)), is_folder=is_folder)
+
+
 def place_pattern(pattern: str, folder: str) -> str:
     """Return a pattern of a folder's own file as one of the root's."""
     if not folder:
