@@ -58,7 +58,7 @@ def test_what_the_project_keeps_green_is_green_on_the_branch(repo, make_punchlis
     )
     assert [judge(repo.root, gate) for gate in gates] == [0, 0], "they are green on the base"
     punchlist = make_punchlist(repo.root)
-    ran = punchlist("run", "--all", "--yes", *RUFF)
+    ran = punchlist("run", "--all", "--yes", "-v", *RUFF)
     report = json.loads(punchlist("status", "--json").stdout)["report"]
     checks = {check["check"]["name"]: check["check"] for check in report["checks"]}
     assert checks["pytest"]["command"][1:] == ["-m", "pytest", "--doctest-modules", "shop"]
