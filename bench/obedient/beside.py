@@ -14,6 +14,7 @@ import random
 import sys
 import time
 from collections import Counter, defaultdict
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -166,24 +167,33 @@ def list_uses(words, kinds, store):
 
 
 def find_duds(ground, watcher, kinds):
-    """Payloads whose control leaves no mark, and those that have none here."""
-    duds, unshown, repo = [], [], None
+    """Payloads whose control leaves no mark, alone or beside the others of their kind, and those that have none here."""
+    duds, unshown, shared = [], [], {}
     for each in beside_payload.ALL.values():
         if each.kind not in kinds:
             continue
         if each.control is None:
             unshown.append(each.name)
-            continue
-        if repo is None or alters(each):
-            repo = ground.make([each.kind], label="control")
-            shared = each.kind
-        elif shared != each.kind:
-            repo, shared = ground.make([each.kind], label="control"), each.kind
-        env = ground.variables([each.kind], repo)
-        run_plainly(ground.command(["/bin/sh", "-c", each.control]), repo, env, longest=30)
-        if not any(mark["name"] == each.name for mark in watcher.take("control")):
-            duds.append(each.name)
+        elif alters(each):
+            alone, beside = (
+                partial(ground.make, [each.kind], label="control", only=only)
+                for only in (each, None)
+            )
+            if not any(is_alive(ground, watcher, each, make()) for make in (alone, beside)):
+                duds.append(each.name)
+        else:
+            if each.kind not in shared:
+                shared[each.kind] = ground.make([each.kind], label="control")
+            if not is_alive(ground, watcher, each, shared[each.kind]):
+                duds.append(each.name)
     return duds, unshown
+
+
+def is_alive(ground, watcher, each, repo):
+    """Whether its control leaves its mark."""
+    env = ground.variables([each.kind], repo)
+    run_plainly(ground.command(["/bin/sh", "-c", each.control]), repo, env, longest=30)
+    return any(mark["name"] == each.name for mark in watcher.take("control"))
 
 
 def alters(each):

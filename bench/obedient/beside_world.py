@@ -173,8 +173,8 @@ class Ground:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 
-    def make(self, kinds, *, label="shop"):
-        """A repository with all payloads of these kinds."""
+    def make(self, kinds, *, label="shop", only=None):
+        """A repository with all payloads of these kinds, or with one and those that others need."""
         repo = self.home / "src" / f"{label}-{next(self._numbers)}"
         repo.mkdir(parents=True)
         planter = Planter(self, repo)
@@ -184,7 +184,7 @@ class Ground:
         for path, text in {**SKELETON, ".gitignore": ignore}.items():
             planter.write(path, text)
         for each in ALL.values():
-            if each.kind in kinds:
+            if each.kind in kinds and (only in (None, each) or not each.control):
                 planter.name = each.name
                 each.plant(planter)
         _commit(repo, "Begin")

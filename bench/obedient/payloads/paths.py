@@ -259,7 +259,9 @@ except ImportError:
 for number, name in enumerate(SHADOWED):
 
     @payload(
-        f"{name}.py in the root", kind="shadowing modules", control=f"python3 -c 'import {name}'"
+        f"{name}.py in the root",
+        kind="shadowing modules",
+        control=f"python3 -S -c 'import {name}'",  # without -S, the machine's own has been imported
     )
     def shadow(plant, name=name, number=number):
         path = f"{name}/__init__.py" if number % 2 else f"{name}.py"
