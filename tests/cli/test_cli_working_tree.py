@@ -51,7 +51,7 @@ def test_fixes_are_written_into_the_files_and_nothing_is_committed_or_staged(sho
     repo.git("add", "b.py")
     before = state_of(repo)
     ran = shop("run", "--yes")
-    assert "write them into your files" in ran.stdout
+    assert "write the fixes into your files" in ran.stdout
     assert [line for line in ran.stdout.splitlines() if "git diff" in line and "HEAD" in line] == []
     applied = shop("apply")
     assert "applied to 2 files: a.py, new.py (nothing was committed)" in applied.stdout

@@ -30,7 +30,7 @@ def is_excluded(path: str, patterns: Sequence[str], *, is_folder: bool = False) 
 
 
 def matches(path: str, pattern: str, *, is_folder: bool) -> bool:
-    """Return whether the pattern excludes the path itself, whatever it says of the folders above."""
+    """Return whether the pattern excludes the path itself, whatever it says of its folders."""
     return _decide(path, _compile((pattern,)), is_folder=is_folder)
 
 
