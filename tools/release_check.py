@@ -27,8 +27,13 @@ _ENDED_WELL = frozenset({0, 1, 3})
 """Exit codes of a run: clean, findings are left, something was not checked."""
 
 
-def run(*command: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:
-    """Run a command to its good end and return what it printed; exit codes of runs are good ends."""
+def run(
+    *command: str | Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    ends: frozenset[int] = frozenset({0}),
+) -> str:
+    """Run a command to its good end, one of these exit codes, and return what it printed."""
     done = subprocess.run(
         list(map(str, command)),
         env=env,
@@ -38,7 +43,7 @@ def run(*command: str | Path, env: Mapping[str, str] | None = None, cwd: Path | 
         timeout=_MINUTES,
         check=False,
     )
-    if done.returncode not in _ENDED_WELL:
+    if done.returncode not in ends:
         line = " ".join(map(str, command))
         raise SystemExit(f"{line}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -87,19 +92,30 @@ def _read_version(python: Path) -> tuple[int, int] | None:
 
 
 def make_environment(folder: Path, python: Path, wheel: str, *options: str) -> Path:
-    """Make a virtual environment with the wheel and what it needs; return its `punchlist`. `options`
-    are those of `uv pip install`, which is used where it is at hand.
+    """Make a virtual environment with the wheel and what it needs; return its `punchlist`. It is made
+    by `uv pip install` with these options, or by pip where there is no uv, or uv cannot have what it
+    needs.
     """
     uv = shutil.which("uv") or (str(UV) if UV.exists() else "")
-    if uv:
-        run(uv, "venv", "--quiet", "--no-project", "--python", python, folder)
-        run(uv, "pip", "install", "--quiet", *options, "--python", folder / "bin" / "python", wheel)
-    elif options:
-        raise SystemExit("uv is not here")
-    else:
-        run(python, "-m", "venv", folder)
-        run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", wheel)
+    inside = folder / "bin" / "python"
+    if not uv or not _install_with_uv(uv, folder, python, wheel, options):
+        run(python, "-m", "venv", "--clear", folder)
+        run(inside, "-m", "pip", "install", "--quiet", wheel)
     return folder / "bin" / "punchlist"
+
+
+def _install_with_uv(
+    uv: str, folder: Path, python: Path, wheel: str, options: tuple[str, ...]
+) -> bool:
+    """Return whether uv made the environment."""
+    inside = folder / "bin" / "python"
+    try:
+        run(uv, "venv", "--quiet", "--no-project", "--python", python, folder)
+        run(uv, "pip", "install", "--quiet", *options, "--python", inside, wheel)
+    except SystemExit as error:
+        print(f"uv: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def use(punchlist: Path, folder: Path, *, demo: bool = True) -> Iterator[str]:
@@ -107,13 +123,13 @@ def use(punchlist: Path, folder: Path, *, demo: bool = True) -> Iterator[str]:
     folder.mkdir()
     env = _make_env(folder, punchlist)
     yield run(punchlist, "--version", env=env, cwd=folder).strip()
-    run(punchlist, "doctor", env=env, cwd=folder)
+    run(punchlist, "doctor", env=env, cwd=folder, ends=_ENDED_WELL)
     yield "doctor"
     repository = _make_repository(folder / "cart", env)
-    if "F401" not in run(punchlist, "review", "--all", env=env, cwd=repository):
+    if "F401" not in run(punchlist, "review", "--all", env=env, cwd=repository, ends=_ENDED_WELL):
         raise SystemExit("review does not find the unused import")
     yield "review"
-    run(punchlist, "run", "--all", "--no-checks", env=env, cwd=repository)
+    run(punchlist, "run", "--all", "--no-checks", env=env, cwd=repository, ends=_ENDED_WELL)
     run(punchlist, "apply", "last", env=env, cwd=repository)
     if "import os" in (repository / "cart.py").read_text():
         raise SystemExit("the fix was not applied")
@@ -121,7 +137,7 @@ def use(punchlist: Path, folder: Path, *, demo: bool = True) -> Iterator[str]:
     _ask_server(punchlist, env, repository)
     yield "serve"
     if demo:
-        run(punchlist, "demo", env=env, cwd=folder)
+        run(punchlist, "demo", env=env, cwd=folder, ends=_ENDED_WELL)
         yield "demo"
 
 

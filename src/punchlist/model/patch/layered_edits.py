@@ -60,10 +60,9 @@ class LayeredEdits:
                 found.setdefault(piece.owner, []).append(piece.splice)
         return {owner: tuple(sorted(each, key=_by_place)) for owner, each in found.items()}
 
-    def find_original(self, edit: Splice, before: str) -> str:
-        """Return what was before where an edit and the pieces near it are."""
-        whole = self._join(_Group((edit,), 0, *self._span_near(edit)))
-        return before[whole.start : whole.end]
+    def join_near(self, edit: Splice) -> Splice:
+        """Return an edit of the patched text, with the pieces near it, as one of the original."""
+        return self._join(_Group((edit,), 0, *self._span_near(edit)))
 
     def _span_near(self, edit: Splice) -> tuple[int, int]:
         """Return the places, in the list, of the pieces that an edit changes or touches."""

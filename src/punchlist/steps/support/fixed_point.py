@@ -34,7 +34,9 @@ async def settle_fixes(plan: BatchPlan, run: Run, world: World) -> BatchPlan:
     """
     batches = {batch.number: batch for batch in plan.batches if _may_grow(batch, run)}
     texts = await _read_texts(batches.values(), run, world)
-    draft = _Draft(batches, [item for item in plan.overlapping if _may_join(item)], texts, run)
+    waiting = [item for item in plan.overlapping if _may_join(item)]
+    others = [batch for batch in plan.batches if batch.number not in batches]
+    draft = _Draft(batches, waiting, others, texts, run)
     for _ in range(PASSES if draft.sources else 0):
         findings = await _look(draft, run, world)
         if findings is None:
@@ -101,6 +103,7 @@ class _Draft:
         self,
         batches: Mapping[int, Batch],
         waiting: Sequence[Item],
+        others: Iterable[Batch],
         texts: Mapping[str, str],
         run: Run,
     ) -> None:
@@ -108,6 +111,9 @@ class _Draft:
         self._batches = {
             n: each for n, each in batches.items() if each.patch and _fits(each, texts)
         }
+        self._others = ReservedSpans(adjoining=True)
+        for batch in (*others, *(each for n, each in batches.items() if n not in self._batches)):
+            self._others.reserve(batch.patch or Patch())
         self._waiting = {item.number: item for item in sorted(waiting, key=reading_order)}
         self._refused = {key for item in run.items.values() for key in item.rejected}
         self._home = {number: number for number in self._batches}
@@ -200,7 +206,13 @@ class _Draft:
         if several and (len(safeties) > 1 or len({each.protected for each in batches}) > 1):
             return None
         paths = {path for batch in batches for path in batch.paths}
-        return _Step(fix, owners, item) if splices.keys() <= paths else None
+        if not splices.keys() <= paths or not self._others.admits(self._place_edits(fix.splices)):
+            return None
+        return _Step(fix, owners, item)
+
+    def _place_edits(self, edits: Iterable[Splice]) -> Patch:
+        """Return what edits of the patched texts change of the original ones."""
+        return Patch(splices=tuple(self.layers[each.path].join_near(each) for each in edits))
 
     def _find_removers(self, path: str, finding: Finding, fix: Fix) -> set[int]:
         """Return the fixes that take away uses of a name that the findings with this fix are about,
@@ -208,8 +220,9 @@ class _Draft:
         """
         layers, before = self.layers[path], self._texts[path]
         here = [each for each in fix.splices if each.path == path]
+        whole = map(layers.join_near, here)
         gone = _count_words(layers.text[each.start : each.end] for each in here)
-        old = _count_words(layers.find_original(each, before) for each in here)
+        old = _count_words(before[each.start : each.end] for each in whole)
         names = gone.keys() & old.keys()
         names &= self._named[fix.splices] or {each for each in names if not iskeyword(each)}
         removers = {n for n, words in self._removed[path].items() if names & words}
