@@ -30,8 +30,9 @@ class LayeredEdits:
         self.text = apply_splices(before, [piece.splice for piece in self._pieces])
 
     @property
-    def owners(self) -> set[int]:
-        return {piece.owner for piece in self._pieces}
+    def owners(self) -> list[int]:
+        """Those with edits here, in the order of their first ones."""
+        return list(dict.fromkeys(piece.owner for piece in self._pieces))
 
     def find_near(self, edits: Iterable[Splice]) -> set[int]:
         """Return the owners of what these edits of the patched text change or touch."""

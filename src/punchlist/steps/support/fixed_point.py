@@ -6,7 +6,8 @@ safe fix of its own. What the analyzers say is only a draft here: the whole is j
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from keyword import iskeyword
 
 from msgspec import Struct
@@ -38,12 +39,100 @@ async def settle_fixes(plan: BatchPlan, run: Run, world: World) -> BatchPlan:
     others = [batch for batch in plan.batches if batch.number not in batches]
     draft = _Draft(batches, waiting, others, texts, run)
     for _ in range(PASSES if draft.sources else 0):
-        findings = await _look(draft, run, world)
+        findings = await _look(draft.patches, sorted(draft.layers), draft.sources, run, world)
         if findings is None:
             return plan
-        if not draft.take_in(findings):
+        draft.compare(findings)
+        if not draft.take_in(await _find_causes(draft, run, world)):
             return plan if draft.broken else draft.amend(plan)
     return plan
+
+
+async def _find_causes(draft: "_Draft", run: Run, world: World) -> "dict[_Key, frozenset[int]]":
+    """Return which fixes bring about each new finding, and are near it: its own fix would go with
+    them. What is reported with none of its neighbours alone is brought about somewhere else in its
+    file.
+    """
+    caused = draft.list_caused()
+    order = {path: draft.list_owners(path) for path in sorted({n.name[0] for n, _ in caused})}
+    found: dict[_Key, frozenset[int]] = {}
+    for chosen in _split_groups(caused):
+        seen = await _list_seen(chosen, order, draft, run, world)
+        found |= {
+            _key(n): near for n, near in caused if chosen.get(n.name[0]) == near and n.name in seen
+        }
+    caused = [(n, near) for n, near in caused if _key(n) not in found]
+    order = {path: order[path] for path in sorted({n.name[0] for n, _ in caused})}
+    places = await _decode_causes(order, draft, run, world)
+    return found | {
+        _key(n): near | {order[n.name[0]][places[n.name]]} for n, near in caused if n.name in places
+    }
+
+
+def _split_groups(
+    caused: "Iterable[tuple[NewFinding, frozenset[int]]]",
+) -> Iterator[dict[str, frozenset[int]]]:
+    """Yield for each file one group of fixes that something is near to, until all were there."""
+    groups: dict[str, dict[frozenset[int], None]] = {}
+    for news, near in caused:
+        if near:
+            groups.setdefault(news.name[0], {})[near] = None
+    for row in zip_longest(*groups.values()):
+        yield {path: group for path, group in zip(groups, row, strict=True) if group}
+
+
+async def _decode_causes(
+    order: Mapping[str, Sequence[int]], draft: "_Draft", run: Run, world: World
+) -> "dict[_NewName, int]":
+    """Return by finding the place, in the list of its file, of the fix that alone brings it about.
+
+    For each binary digit of a place there are two looks: with the fixes that have a 0 there, and
+    with those that have a 1. What one fix brings about is reported in one of the two.
+    """
+    digits = {path: (len(owners) - 1).bit_length() for path, owners in order.items()}
+    places = {name: 0 for name in draft.list_names() if digits.get(name[0]) == 0}
+    told: Counter[_NewName] = Counter()
+    for digit in range(max(digits.values(), default=0)):
+        split = {path: order[path] for path in order if digits[path] > digit}
+        zero, one = [
+            await _list_seen(
+                {
+                    path: frozenset(n for at, n in enumerate(owners) if at >> digit & 1 == value)
+                    for path, owners in split.items()
+                },
+                order,
+                draft,
+                run,
+                world,
+            )
+            for value in (0, 1)
+        ]
+        told.update(zero ^ one)
+        places |= {name: places.get(name, 0) + ((name in one) << digit) for name in zero ^ one}
+    return {
+        name: place
+        for name, place in places.items()
+        if told[name] == digits[name[0]] and place < len(order[name[0]])
+    }
+
+
+async def _list_seen(
+    chosen: Mapping[str, frozenset[int]],
+    order: Mapping[str, Sequence[int]],
+    draft: "_Draft",
+    run: Run,
+    world: World,
+) -> "set[_NewName]":
+    """Return what is new in these files with only these fixes of each; no look is needed where
+    these are all.
+    """
+    known = {path for path, numbers in chosen.items() if len(numbers) == len(order[path])}
+    seen = {name for name in draft.list_names() if name[0] in known}
+    part = {path: numbers for path, numbers in chosen.items() if path not in known}
+    if part:
+        found = await _look(draft.cut_patches(part), sorted(part), draft.sources, run, world)
+        seen |= {news.name for news in draft.list_new(found or (), part)}
+    return seen
 
 
 def _may_grow(batch: Batch, run: Run) -> bool:
@@ -65,18 +154,20 @@ async def _read_texts(batches: Iterable[Batch], run: Run, world: World) -> dict[
     return {path: text for path, text in texts.items() if text is not None}
 
 
-async def _look(draft: "_Draft", run: Run, world: World) -> list[Finding] | None:
-    """Return what the analyzers whose fixes these are report of the patched files; None if one
-    could not look.
+async def _look(
+    patches: Iterable[Patch], paths: Sequence[str], sources: Iterable[str], run: Run, world: World
+) -> list[Finding] | None:
+    """Return what these analyzers report of these files with the patches; None if one could not
+    look.
     """
     found: list[Finding] = []
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
-    async with world.trees.open_tree(run.landing.tip, draft.patches, pristine=steering) as tree:
-        for source in sorted(draft.sources):
+    async with world.trees.open_tree(run.landing.tip, [*patches], pristine=steering) as tree:
+        for source in sorted(sources):
             analyzer = world.analyzers.get(source)
             if analyzer is None:
                 continue
-            said = await analyzer.analyze(tree, sorted(draft.layers))
+            said = await analyzer.analyze(tree, paths)
             if said.failed:
                 return None
             found += said.findings
@@ -86,6 +177,9 @@ async def _look(draft: "_Draft", run: Run, world: World) -> list[Finding] | None
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _Name = tuple[str, str, str, str]
 """Path, source, rule and message of a finding."""
+_NewName = tuple[str, str, str, str, int]
+"""The same, and the line it was on before."""
+_Key = tuple[_NewName, tuple[Splice, ...]]
 
 
 class _Step(Struct, frozen=True):
@@ -108,31 +202,25 @@ class _Draft:
         run: Run,
     ) -> None:
         self._run, self._texts = run, texts
-        self._batches = {
-            n: each for n, each in batches.items() if each.patch and _fits(each, texts)
-        }
+        self.batches = {n: each for n, each in batches.items() if each.patch and _fits(each, texts)}
         self._others = ReservedSpans(adjoining=True)
-        for batch in (*others, *(each for n, each in batches.items() if n not in self._batches)):
+        for batch in (*others, *(each for n, each in batches.items() if n not in self.batches)):
             self._others.reserve(batch.patch or Patch())
         self._waiting = {item.number: item for item in sorted(waiting, key=reading_order)}
         self._refused = {key for item in run.items.values() for key in item.rejected}
-        self._home = {number: number for number in self._batches}
+        self._home = {number: number for number in self.batches}
         self.sources = {
             run.items[number].current.source
-            for batch in self._batches.values()
+            for batch in self.batches.values()
             for number in batch.items
         }
         self.broken = False
         self._named: dict[tuple[Splice, ...], set[str]] = {}
         self._place()
 
-    @property
-    def patches(self) -> list[Patch]:
-        return [batch.patch for batch in self._batches.values() if batch.patch]
-
     def _place(self) -> None:
         owned: dict[str, dict[int, Sequence[Splice]]] = {}
-        for number, batch in self._batches.items():
+        for number, batch in self.batches.items():
             for path, splices in group_splices(batch.patch.splices if batch.patch else ()).items():
                 owned.setdefault(path, {})[number] = splices
         self.layers = {path: LayeredEdits(self._texts[path], each) for path, each in owned.items()}
@@ -141,34 +229,88 @@ class _Draft:
             for path, each in owned.items()
         }
 
-    def take_in(self, findings: Sequence[Finding]) -> bool:
+    @property
+    def patches(self) -> list[Patch]:
+        return [batch.patch for batch in self.batches.values() if batch.patch]
+
+    def cut_patches(self, chosen: Mapping[str, Collection[int]]) -> list[Patch]:
+        """Return what the chosen fixes of each file do to that file."""
+        return [
+            Patch(splices=tuple(s for s in patch.splices if s.path == path))
+            for path, numbers in chosen.items()
+            for patch in (self.batches[number].patch or Patch() for number in numbers)
+        ]
+
+    def list_owners(self, path: str) -> list[int]:
+        """Return the fixes that edit a file, from top to bottom."""
+        return [self._home[number] for number in self.layers[path].owners]
+
+    def compare(self, findings: Sequence[Finding]) -> None:
+        """Take note of what is reported with all fixes."""
+        news = self.list_new(findings, {path: self.list_owners(path) for path in self.layers})
+        self._named = _find_names(each.finding for each in news)
+        self._matched = self._match_waiting(news)
+
+    def list_names(self) -> set[_NewName]:
+        """Return what is new with all fixes."""
+        return {news.name for news, _ in self._matched}
+
+    def list_caused(self) -> list[tuple[NewFinding, frozenset[int]]]:
+        """Return what is new, with a fix that others of its file could take in, and what of these
+        it is near to.
+        """
+        found = list[tuple[NewFinding, frozenset[int]]]()
+        for each, item in self._matched:
+            fix, path = each.finding.fix, each.finding.spot.path
+            if item is not None or fix is None or not self._may_take(path, fix):
+                continue
+            safeties = {Safety.SAFE, *(self.batches[n].safety for n in self.list_owners(path))}
+            if fix.safety in safeties:  # what is used no longer goes with what used it last
+                removers = self._find_removers(path, each.finding, fix)
+                near = self._find_near(each, fix) | removers
+                found.append((each, frozenset(self._home[number] for number in near)))
+        return found
+
+    def _may_take(self, path: str, fix: Fix) -> bool:
+        paths = {path, *(splice.path for splice in fix.splices)}
+        return fix_key(fix) not in self._refused and paths <= self.layers.keys()
+
+    def take_in(self, causes: Mapping[_Key, Collection[int]]) -> bool:
         """Let the fixes take in the next ones on top of them; return whether there were any."""
         taken = ReservedSpans()
         steps: list[_Step] = []
-        news = self._compare(findings).list_new()
-        self._named = _find_names(each.finding for each in news)
-        matched = self._match_waiting(news)
-        for each, item in matched:
-            step = self._find_step(each, item)
+        for each, item in self._matched:
+            step = self._find_step(each, item, causes)
             if step and taken.admits(Patch(splices=step.fix.splices)):
                 taken.reserve(Patch(splices=step.fix.splices))
                 steps.append(step)
                 self._join(step)
         if not steps:
-            self._take_in_gone({item for _, item in matched})
+            self._take_in_gone({item for _, item in self._matched})
         return bool(steps) and self._apply(steps)
 
-    def _compare(self, findings: Sequence[Finding]) -> RecheckDiff:
-        """Return what is new with the fixes; what waits for them counts as new, too."""
-        ours = {number for batch in self._batches.values() for number in batch.items}
+    def list_new(
+        self, findings: Sequence[Finding], chosen: Mapping[str, Collection[int]]
+    ) -> Sequence[NewFinding]:
+        """Return what is new in these files with these fixes; what they are for, and what waits for
+        them, counts as new, too.
+        """
+        ours = {number for batch in self.batches.values() for number in batch.items}
         ours.update(self._waiting)
         others = (item for number, item in self._run.items.items() if number not in ours)
         live = (item for item in others if item.status is not Status.FIXED)
         standing = [finding for item in live for finding in item.sighted]
-        patches = {number: batch.patch or Patch() for number, batch in self._batches.items()}
-        run = replace(self._run, work=RoundWork(batches=self._batches, patches=patches))
+        batches = {n: self.batches[n] for numbers in chosen.values() for n in numbers}
+        patches = {
+            number: Patch(
+                splices=tuple(s for s in patch.splices if number in chosen.get(s.path, ()))
+            )
+            for number, patch in ((n, each.patch or Patch()) for n, each in batches.items())
+        }
+        run = replace(self._run, work=RoundWork(batches=batches, patches=patches))
         standing += run.reviewing.standing
-        return RecheckDiff(run, [*self._batches.values()], self._texts, findings, standing)
+        texts = {path: self._texts[path] for path in chosen}
+        return RecheckDiff(run, [*batches.values()], texts, findings, standing).list_new()
 
     def _match_waiting(self, news: Sequence[NewFinding]) -> list[tuple[NewFinding, int | None]]:
         """Return what is new with the waiting item that it is the finding of, these first."""
@@ -184,35 +326,38 @@ class _Draft:
                 found.append((nearest, number))
         return [*found, *((each, None) for same in left.values() for each in same)]
 
-    def _find_step(self, news: NewFinding, item: int | None) -> _Step | None:
+    def _find_step(
+        self, news: NewFinding, item: int | None, causes: Mapping[_Key, Collection[int]]
+    ) -> _Step | None:
         """Return how a fix is taken in, or None if it has to wait for the next round."""
         fix = news.finding.fix
-        if fix is None or fix_key(fix) in self._refused:
+        if fix is None or not self._may_take(news.finding.spot.path, fix):
             return None
-        splices = group_splices(fix.splices)
-        path = news.finding.spot.path
-        if not {path, *splices} <= self.layers.keys():
-            return None
-        near = {n for name, each in splices.items() for n in self.layers[name].find_near(each)}
-        near = near or {*news.owners}
-        if item is None:  # an import that is used no longer goes with the fixes that used it last
-            near |= self._find_removers(path, news.finding, fix)
+        near = self._find_near(news, fix) if item is not None else causes.get(_key(news), ())
         owners = frozenset(self._home[number] for number in near)
-        batches = [self._batches[number] for number in owners]
-        if item is None and fix.safety is not Safety.SAFE:
+        batches = [self.batches[number] for number in owners]
+        safeties = {each.safety for each in batches}
+        if not owners or (item is None and fix.safety not in {Safety.SAFE, *safeties}):
             return None
-        safeties = {each.safety for each in batches} | ({fix.safety} if item is not None else set())
+        safeties |= {fix.safety} if item is not None else set()
         several = len(batches) > 1 or item is not None
         if several and (len(safeties) > 1 or len({each.protected for each in batches}) > 1):
             return None
         paths = {path for batch in batches for path in batch.paths}
-        if not splices.keys() <= paths or not self._others.admits(self._place_edits(fix.splices)):
+        edited = {splice.path for splice in fix.splices}
+        if not edited <= paths or not self._others.admits(self._place_edits(fix.splices)):
             return None
         return _Step(fix, owners, item)
 
     def _place_edits(self, edits: Iterable[Splice]) -> Patch:
         """Return what edits of the patched texts change of the original ones."""
         return Patch(splices=tuple(self.layers[each.path].join_near(each) for each in edits))
+
+    def _find_near(self, news: NewFinding, fix: Fix) -> set[int]:
+        """Return the fixes that a fix overlaps or touches, else those that wrote there."""
+        splices = group_splices(fix.splices)
+        near = {n for name, each in splices.items() for n in self.layers[name].find_near(each)}
+        return near or {*news.owners}
 
     def _find_removers(self, path: str, finding: Finding, fix: Fix) -> set[int]:
         """Return the fixes that take away uses of a name that the findings with this fix are about,
@@ -221,9 +366,9 @@ class _Draft:
         layers, before = self.layers[path], self._texts[path]
         here = [each for each in fix.splices if each.path == path]
         whole = map(layers.join_near, here)
-        gone = _count_words(layers.text[each.start : each.end] for each in here)
+        gone = _find_removed(layers.text, here)
         old = _count_words(before[each.start : each.end] for each in whole)
-        names = gone.keys() & old.keys()
+        names = gone & old.keys()
         names &= self._named[fix.splices] or {each for each in names if not iskeyword(each)}
         removers = {n for n, words in self._removed[path].items() if names & words}
         symbol = finding.context.symbol
@@ -231,12 +376,12 @@ class _Draft:
 
     def _find_symbols(self, number: int) -> set[str]:
         """Return the functions and classes that the findings of a batch are in."""
-        items = (self._run.items[item] for item in self._batches[self._home[number]].items)
+        items = (self._run.items[item] for item in self.batches[self._home[number]].items)
         return {item.current.context.symbol for item in items}
 
     def _join(self, step: _Step) -> None:
         """Let the batches that a step goes on top of become one, with its item."""
-        batches = [self._batches.pop(number) for number in sorted(step.owners)]
+        batches = [self.batches.pop(number) for number in sorted(step.owners)]
         number = batches[0].number
         if len(batches) > 1:
             self._home |= {old: number for old, new in self._home.items() if new in step.owners}
@@ -245,7 +390,7 @@ class _Draft:
             items.append(self._waiting.pop(step.item))
         items.sort(key=reading_order)
         splices = (splice for batch in batches if batch.patch for splice in batch.patch.splices)
-        self._batches[number] = replace(
+        self.batches[number] = replace(
             batches[0],
             items=tuple(item.number for item in items),
             title=name_batch(items),
@@ -265,10 +410,10 @@ class _Draft:
         texts = {path: self.layers[path].text for path in edits}
         for path, owned in edits.items():
             for number, splices in self.layers[path].stack(owned).items():
-                batch = self._batches[number]
+                batch = self.batches[number]
                 known = batch.patch.splices if batch.patch else ()
                 kept = (each for each in known if each.path != path)
-                self._batches[number] = replace(batch, patch=Patch(splices=(*kept, *splices)))
+                self.batches[number] = replace(batch, patch=Patch(splices=(*kept, *splices)))
         self._place()
         self.broken = any(
             find_syntax_error(path, self.layers[path].text) and not find_syntax_error(path, text)
@@ -290,7 +435,7 @@ class _Draft:
             near = {
                 number for path in paths & self.layers.keys() for number in self.layers[path].owners
             }
-            for batch in [self._batches[number] for number in sorted(near)]:
+            for batch in [self.batches[number] for number in sorted(near)]:
                 reserved = ReservedSpans()
                 reserved.reserve(batch.patch or Patch())
                 alike = fix and batch.safety is fix.safety and not batch.protected
@@ -300,13 +445,13 @@ class _Draft:
 
     def amend(self, plan: BatchPlan) -> BatchPlan:
         """Return the plan with the fixes as they are now."""
-        gone = self._home.keys() - self._batches.keys()
+        gone = self._home.keys() - self.batches.keys()
         kept = (each for each in plan.batches if each.number not in gone)
         joined = [each for each in plan.overlapping if _may_join(each)]
         joined = [each for each in joined if each.number not in self._waiting]
         return replace(
             plan,
-            batches=tuple(self._batches.get(each.number, each) for each in kept),
+            batches=tuple(self.batches.get(each.number, each) for each in kept),
             waiting=plan.waiting - len(joined),
         )
 
@@ -336,6 +481,11 @@ def _find_removed(text: str, splices: Sequence[Splice]) -> set[str]:
 
 def _count_words(texts: Iterable[str]) -> Counter[str]:
     return Counter(word for text in texts for word in _WORD.findall(text))
+
+
+def _key(news: NewFinding) -> _Key:
+    """Return what tells it from others of its line: what its fix changes."""
+    return (news.name, news.finding.fix.splices if news.finding.fix else ())
 
 
 def _name(finding: Finding) -> _Name:
