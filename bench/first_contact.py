@@ -221,7 +221,8 @@ def spent(events: list[dict]) -> dict:
         if event["kind"] == "rechecked" or event.get("gate"):
             gates += checks
         elif event["kind"] == "baselined" and not event.get("cached"):
-            limited = bool(event.get("sentinel")) + 2 * bool(event.get("failed"))
+            failing = event.get("failed") or event.get("unloaded")
+            limited = bool(event.get("sentinel")) + 2 * bool(failing)
             runs[event["check"]] = runs.get(event["check"], 0) + max(1, checks - limited)
         elif event["kind"] == "tried":
             fixes |= set(event["batches"])

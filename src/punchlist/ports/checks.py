@@ -6,6 +6,8 @@ from typing import Protocol
 from punchlist.model.checks.check import Check, CheckResult, CoveredRun
 from punchlist.ports.tree import Tree
 
+NOTHING_PLANTED = "nothing to plant a failure in"
+
 
 class CheckRunner(Protocol):
     """Runs a check so that it judges the tree's code, and nothing else."""
@@ -16,7 +18,8 @@ class CheckRunner(Protocol):
 
     async def run_sentinel(self, check: Check, tree: Tree, kinds: Sequence[str]) -> str:
         """Plant a failure in source files with these suffixes and run the check. Return '' if the
-        check failed, else why it cannot judge them. The tree is unusable afterwards.
+        check failed, else why it cannot judge them: without a run, if that begins with
+        NOTHING_PLANTED. The tree is unusable afterwards.
         """
         ...
 

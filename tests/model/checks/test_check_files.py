@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from punchlist.model.checks.check import Check
+from punchlist.model.checks.check import Check, CheckKind
 from punchlist.model.checks.check_files import find_check_files
 from punchlist.model.checks.protected import Protected, protect_files
 
@@ -47,6 +47,19 @@ def test_where_it_was_found_what_it_runs_and_what_its_options_name(origin, comma
 
     check = Check(name="any", command=tuple(command.split()), origin=origin)
     assert list(asyncio.run(find_check_files(check, FILES, read))) == expected
+
+
+def test_the_code_that_has_examples_is_no_file_that_defines_how_they_are_run():
+    async def read(path):
+        return FILES[path]
+
+    check = Check(
+        name="doctest",
+        kind=CheckKind.DOCTEST,
+        command=("python", "-m", "pytest", "--doctest-modules"),
+        origin="examples in docstrings, such as src/app.py",
+    )
+    assert asyncio.run(find_check_files(check, FILES, read)) == ()
 
 
 def test_such_a_file_is_protected_and_analyzers_see_it_as_it_is():

@@ -28,6 +28,7 @@ from punchlist.model.checks.check import Check, CheckKind, CheckResult, CoveredR
 from punchlist.model.checks.failure_cause import find_python
 from punchlist.model.checks.protected import Protected
 from punchlist.model.finding.guarded_text import parse_json
+from punchlist.ports.checks import NOTHING_PLANTED
 from punchlist.ports.tree import Tree
 
 _CHILD_LINES = Path(__file__).with_name("child_lines.py")
@@ -73,7 +74,7 @@ class LocalCheckRunner:
         planted = sentinel.plant(tree, self._protected, kinds)
         if not planted.files:
             why = "the tree has no source file outside its tests and configuration"
-            return f"nothing to plant a failure in: {why}"
+            return f"{NOTHING_PLANTED}: {why}"
         seen = await self._run_check(check, tree, stop_after=_SENTINEL_FAILURES)
         return sentinel.judge_result(planted, seen.result, seen.text)
 

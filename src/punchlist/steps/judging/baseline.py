@@ -17,6 +17,7 @@ from punchlist.model.item.usage import Usage
 from punchlist.model.ledger.events import Baselined
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
+from punchlist.ports.checks import NOTHING_PLANTED
 from punchlist.ports.tree import Pristine, Tree
 from punchlist.ports.world import World
 from punchlist.steps.judging.executed_lines import lines_artifact
@@ -261,9 +262,8 @@ async def _plant_sentinels(
     blind = "" if "" in said.values() else _join_reasons(said)
     partly = f" in {', '.join(judges)} files only" if any(said.values()) else ""
     sentinel = "" if blind else f"{_SEEN}{partly}"
-    return replace(
-        known, unusable=blind, sentinel=sentinel, judges=judges, runs=known.runs + len(said)
-    )
+    runs = known.runs + sum(not why.startswith(NOTHING_PLANTED) for why in said.values())
+    return replace(known, unusable=blind, sentinel=sentinel, judges=judges, runs=runs)
 
 
 def _join_reasons(said: Mapping[tuple[str, ...], str]) -> str:
