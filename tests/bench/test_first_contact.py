@@ -10,6 +10,8 @@ from first_contact_ground import Rules
 from first_contact_ground import tests as passing
 from projects import git
 
+from needs import rarely
+
 OPTIONS = ("--isolated", "--no-cache", "--exit-zero", "--output-format=json", "--select=E711,F401")
 ODD = "class Odd:\n    def __eq__(self, other):\n        return True\n\n    __hash__ = None\n\n\ndef same():\n    return Odd() == None\n"
 FILES = {
@@ -33,7 +35,7 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("flags", "removed", "culprits"), [(UNSAFE, 5, 1), (SAFE, 3, 0)])
+@pytest.mark.parametrize(("flags", "removed", "culprits"), [(UNSAFE, 5, 1), *rarely((SAFE, 3, 0))])
 def test_by_hand_leaves_out_what_breaks_a_test(project, flags, removed, culprits):
     rules = Rules(str(Path(sys.executable).with_name("ruff")), ((OPTIONS, tuple(FILES)),))
     green = passing(project, sys.executable)

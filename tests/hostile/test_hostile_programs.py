@@ -134,7 +134,9 @@ def branch(repo):
 
 
 @both
-@pytest.mark.parametrize("plant", PLACES, ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize(
+    "plant", [*PLACES[:2], *needs.rarely(*PLACES[2:])], ids=lambda plant: plant.__name__
+)
 def test_nothing_of_a_checkout_runs_outside_of_the_sandbox_on_any_command(
     plant, commands, branch, ground, mark
 ):
@@ -146,7 +148,7 @@ def test_nothing_of_a_checkout_runs_outside_of_the_sandbox_on_any_command(
 
 
 @both
-@pytest.mark.parametrize("entry", ["tools/bin", ".venv/bin", "link", "."])
+@pytest.mark.parametrize("entry", ["link", *needs.rarely("tools/bin", ".venv/bin", ".")])
 def test_programs_on_a_path_inside_the_repository_are_not_the_users(
     entry, commands, branch, ground, mark, tmp_path
 ):
