@@ -33,8 +33,10 @@ class Letters:
 
     def __init__(self, *rules: Rule) -> None:
         self.rules = rules
+        self.looks = 0
 
     async def analyze(self, tree, paths):
+        self.looks += 1
         files = [path for path in tree.files() if paths is None or path in paths]
         found = [each for path in files for each in self._read(path, tree.text(path))]
         return Analysis(findings=tuple(found), looked_at=len(files))
@@ -56,9 +58,9 @@ NEAR = (Rule("x", "y"), Rule("y", "z"))
 """The fix of one letter brings about a finding in its own text."""
 
 
-def landed(folder: Path, text: str, rules, *, checked: bool):
+def landed(folder: Path, text: str, rules, *, checked: bool, by: Letters | None = None):
     bench = Bench(folder, {"a.py": text})
-    bench.reviewers = {"letters": Letters(*rules)}
+    bench.reviewers = {"letters": by or Letters(*rules)}
     bench.checks = bench.checks if checked else ()
     run = bench.run()
     commit = run.landing.tip if run.landing and run.landing.tip else "base"
@@ -77,6 +79,17 @@ def test_what_a_fix_brings_about_far_from_it_goes_with_it_in_one_trial(tmp_path)
 def test_what_needs_a_fix_that_may_not_land_does_not_land_with_another_beside_it(tmp_path):
     text, _, _ = landed(tmp_path, "a\n\nxc\n\ncx\n", (*FAR, *NEAR), checked=False)
     assert text == "a\n\nzc\n\ncz\n"
+
+
+def test_of_many_fixes_in_one_file_the_cause_is_found_in_few_looks(tmp_path):
+    many = "x\n" * 40
+    letters = Letters(*FAR, *NEAR)
+    text, run, _ = landed(tmp_path, f"{many}a\nc\n{many}", letters.rules, checked=True, by=letters)
+    assert text == "z\n" * 40 + "b\nd\n" + "z\n" * 40
+    assert {item.status for item in run.items.values()} == {Status.FIXED}
+    assert letters.looks <= 3 * 2 * 7 + 8, (
+        "81 fixes: seven digits, two looks for each, in each pass"
+    )
 
 
 @given(st.text("acx \n", min_size=1, max_size=16), st.booleans())

@@ -56,7 +56,7 @@ async def _find_causes(draft: "_Draft", run: Run, world: World) -> "dict[_Key, f
     caused = draft.list_caused()
     order = {path: draft.list_owners(path) for path in sorted({n.name[0] for n, _ in caused})}
     found: dict[_Key, frozenset[int]] = {}
-    for chosen in _split_groups(caused):
+    for chosen in _split_groups(caused, order):
         seen = await _list_seen(chosen, order, draft, run, world)
         found |= {
             _key(n): near for n, near in caused if chosen.get(n.name[0]) == near and n.name in seen
@@ -70,15 +70,23 @@ async def _find_causes(draft: "_Draft", run: Run, world: World) -> "dict[_Key, f
 
 
 def _split_groups(
-    caused: "Iterable[tuple[NewFinding, frozenset[int]]]",
+    caused: "Iterable[tuple[NewFinding, frozenset[int]]]", order: Mapping[str, Sequence[int]]
 ) -> Iterator[dict[str, frozenset[int]]]:
-    """Yield for each file one group of fixes that something is near to, until all were there."""
+    """Yield for each file one group of fixes that something is near to, until all were there; none
+    for a file with so many that it takes fewer looks to find each cause by its place.
+    """
     groups: dict[str, dict[frozenset[int], None]] = {}
     for news, near in caused:
         if near:
             groups.setdefault(news.name[0], {})[near] = None
-    for row in zip_longest(*groups.values()):
-        yield {path: group for path, group in zip(groups, row, strict=True) if group}
+    few = {path: each for path, each in groups.items() if len(each) <= 2 * _digits(order[path])}
+    for row in zip_longest(*few.values()):
+        yield {path: group for path, group in zip(few, row, strict=True) if group}
+
+
+def _digits(owners: Sequence[int]) -> int:
+    """Return how many binary digits the places in a list have."""
+    return max(1, (len(owners) - 1).bit_length())
 
 
 async def _decode_causes(
@@ -89,8 +97,8 @@ async def _decode_causes(
     For each binary digit of a place there are two looks: with the fixes that have a 0 there, and
     with those that have a 1. What one fix brings about is reported in one of the two.
     """
-    digits = {path: (len(owners) - 1).bit_length() for path, owners in order.items()}
-    places = {name: 0 for name in draft.list_names() if digits.get(name[0]) == 0}
+    digits = {path: _digits(owners) for path, owners in order.items()}
+    places: dict[_NewName, int] = {}
     told: Counter[_NewName] = Counter()
     for digit in range(max(digits.values(), default=0)):
         split = {path: order[path] for path in order if digits[path] > digit}
@@ -124,11 +132,11 @@ async def _list_seen(
     world: World,
 ) -> "set[_NewName]":
     """Return what is new in these files with only these fixes of each; no look is needed where
-    these are all.
+    these are all, or none.
     """
     known = {path for path, numbers in chosen.items() if len(numbers) == len(order[path])}
     seen = {name for name in draft.list_names() if name[0] in known}
-    part = {path: numbers for path, numbers in chosen.items() if path not in known}
+    part = {path: each for path, each in chosen.items() if each and path not in known}
     if part:
         found = await _look(draft.cut_patches(part), sorted(part), draft.sources, run, world)
         seen |= {news.name for news in draft.list_new(found or (), part)}
