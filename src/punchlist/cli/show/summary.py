@@ -16,7 +16,7 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
 from punchlist.views.run_state import STATE_WORDS, describe_outcome, find_state
-from punchlist.views.summary import BrokenCheck, Numbers, find_broken, summarize_run
+from punchlist.views.summary import BrokenCheck, Numbers, count_items, find_broken, summarize_run
 from punchlist.views.words import format_cost, format_dollars, format_duration, tokens
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _render_tally(rows: Iterator[tuple[str, str, str]]) -> "Iterator[Table]":
 
 def _list_tally(run: Run, standing: str, *, verbose: bool) -> Iterator[tuple[str, str, str]]:
     """Yield the numbers that the headline does not have; all of them if `verbose`."""
-    numbers = summarize_run(run).numbers
+    numbers = count_items(run)
     if verbose:
         yield "Found", f"{numbers.reported:,}", _format_found(run, numbers)
     if numbers.fixed:
@@ -280,7 +280,7 @@ def show_diff(run: Run) -> str:
 
 def render_stop(run: Run) -> Iterator[str]:
     """Yield three lines after Ctrl-C: what is done, what is open, how to resume."""
-    numbers = summarize_run(run).numbers
+    numbers = count_items(run)
     ends = {"fixed": numbers.fixed, "filed": numbers.filed, "dismissed": numbers.dismissed}
     done = ", ".join(f"{number:,} {end}" for end, number in ends.items() if number)
     still = [pluralize(numbers.left, "item")] if numbers.left else []
