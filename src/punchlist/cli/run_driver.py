@@ -39,17 +39,12 @@ Tell = Callable[[Run], "Iterator[RenderableType]"]
 
 
 async def start_and_show(
-    session: Session,
-    request: Request,
-    output: OutputMode,
-    *,
-    dry: bool = False,
-    tell: Tell = render_summary,
+    session: Session, request: Request, output: OutputMode, *, tell: Tell = render_summary
 ) -> Exit:
-    if output.follow and not dry:
+    if output.follow and not session.dry:
         check_terminal()
     ready = await prepare_run(session, request)
-    if dry:
+    if session.dry:
         from punchlist.app.start.dry_run import rehearse_run
 
         files = await count_files(session, ready.change)
