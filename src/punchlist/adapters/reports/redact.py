@@ -35,6 +35,8 @@ def _redact_value(value: Any) -> Any:
     if isinstance(value, str):
         plain = len(value) < _SHORTEST or isinstance(value, Enum)
         return value if plain else _find_clean(value)
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         changed = {name: _redact_value(each) for name, each in fields.items()}
@@ -51,6 +53,4 @@ def _redact_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         pairs = {_redact_value(key): _redact_value(each) for key, each in value.items()}
         return value if all(pairs.get(key) is each for key, each in value.items()) else pairs
-    if value is None or isinstance(value, int | float):
-        return value
     raise TypeError(f"{type(value).__name__} is not looked through for secrets")
