@@ -1,5 +1,7 @@
 """The fold copies what an event changes, however long the run is."""
 
+from threading import Thread
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,3 +67,18 @@ def test_an_event_about_one_item_copies_one_page_of_items_and_no_line_of_the_log
     assert after.items[7].status == "dismissed"
     assert run.items[7].status == "open"
     assert after.timeline._shared is run.timeline._shared
+
+
+def test_threads_that_grow_the_same_list_see_their_own_values_only():
+    base, seen = AppendOnlyList([0]), []
+
+    def grow(name):
+        values = [(name, number) for number in range(2000)]
+        seen.extend((base.with_value(value), [0, value]) for value in values)
+
+    threads = [Thread(target=grow, args=(name,)) for name in "abcd"]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert all(list(ours) == theirs for ours, theirs in seen)

@@ -45,20 +45,23 @@ class AppendOnlyMap(Mapping[K, V]):
 
 
 class AppendOnlyList(Sequence[V]):
-    """The same of a list: it sees the first `size` values of a shared one."""
+    """The same of a list: it sees the first `size` values of a shared one. Of threads that grow the
+    same list, those that are not first get their own.
+    """
 
     __slots__ = ("_shared", "_size")
 
-    def __init__(self, shared: list[V] | None = None) -> None:
+    def __init__(self, shared: list[V] | None = None, size: int | None = None) -> None:
         self._shared = [] if shared is None else shared
-        self._size = len(self._shared)
+        self._size = len(self._shared) if size is None else size
 
     def with_value(self, value: V) -> "AppendOnlyList[V]":
-        shared = self._shared
-        if not self._size or len(shared) != self._size:
-            shared = shared[: self._size]
-        shared.append(value)
-        return AppendOnlyList(shared)
+        shared, size = self._shared, self._size
+        if size and len(shared) == size:
+            shared.append(value)
+            if shared[size] is value:
+                return AppendOnlyList(shared, size + 1)
+        return AppendOnlyList([*shared[:size], value])
 
     @overload
     def __getitem__(self, at: int) -> V: ...
