@@ -47,6 +47,8 @@ def join_quoted(findings: Sequence[Finding], leads: Iterable[int], found: Cluste
             alike[findings[index].spot.path, _title_words(findings[index])].append(index)
     for indexes in alike.values():
         claims = [index for index in indexes if not findings[index].rule]
+        if not 0 < len(claims) < len(indexes):
+            continue
         ruled = _LineIndex(findings, [index for index in indexes if findings[index].rule])
         for index in claims:
             there = ruled.find_only(*findings[index].spot.line_range)
