@@ -1,4 +1,4 @@
-"""How long consolidation takes: 1,000 to 100,000 findings, spread, in one hot region, and without lines.
+"""How long consolidation takes: 1,000 to 100,000 findings: spread, in one hot region, without lines, and of one rule in one file.
 
 python bench/consolidate.py [--most 100000]
 """
@@ -40,11 +40,14 @@ def findings(count, shape, rng):
         if shape == "hot region":
             line, path = rng.randrange(100, 140), "src/hot.py"
         name = f"{rng.choice(('load', 'save', 'parse', 'send'))}_{rng.choice(('user', 'order', 'page'))}_{rng.randrange(count)}"
+        title = rng.choice(_CLAIMS).format(name)
+        if shape == "one rule":
+            source, rule, title, path, line = *_RULES[0], "Use of assert", "src/hot.py", number + 1
         yield Finding(
             id=f"f{number}",
             source=source,
             rule=rule,
-            title=rng.choice(_CLAIMS).format(name),
+            title=title,
             category=rng.choice(("bug", "style", "security")),
             severity=rng.choice(list(Severity)),
             spot=Spot(path, None if shape == "no lines" else line),
@@ -56,7 +59,7 @@ def main():
     parser.add_argument("--most", type=int, default=100_000)
     most = parser.parse_args().most
     print(f"{'findings':>9}  {'shape':<11} {'rule':<6} {'seconds':>8} {'us each':>8} {'groups':>8}")
-    for shape in ("spread", "hot region", "no lines"):
+    for shape in ("spread", "hot region", "no lines", "one rule"):
         for rule in MergeRule:
             for count in (n for n in (1_000, 10_000, 100_000) if n <= most):
                 given = list(findings(count, shape, random.Random(count)))

@@ -23,6 +23,9 @@ CART = "import os\n\n\ndef total(prices):\n    return sum(prices)\n"
 _OLDEST = (3, 11)
 _PLACES = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 _MINUTES = 10 * 60
+_MOST_MEGABYTES, _MOST_PACKAGES = 60, 18
+"""What an installation without extras takes at most."""
+_NOT_OURS = ("pip", "setuptools", "wheel")
 _ENDED_WELL = frozenset({0, 1, 3})
 """Exit codes of a run: clean, findings are left, something was not checked."""
 
@@ -195,6 +198,23 @@ def use_pipx(wheel: Path, folder: Path) -> str:
     return run(folder / "bin" / "punchlist", "--version", env=env).strip()
 
 
+def weigh(environment: Path) -> str:
+    """Say how much of the disk an environment takes, and how many packages, without pip and what
+    comes with it. Raise SystemExit if it is more than users were told.
+    """
+    (packages,) = environment.glob("lib/python*/site-packages")
+    names = sorted(each.name.partition("-")[0].lower() for each in packages.glob("*.dist-info"))
+    names = [name for name in names if name not in _NOT_OURS]
+    skipped = [packages / each for each in (*_NOT_OURS, "pkg_resources", "_distutils_hack")]
+    files = (each for each in environment.rglob("*") if each.is_file() and not each.is_symlink())
+    ours = (each for each in files if not any(each.is_relative_to(other) for other in skipped))
+    megabytes = sum(each.stat().st_blocks * 512 for each in ours) / 1e6
+    told = f"{megabytes:.0f} MB, {len(names)} packages: {', '.join(names)}"
+    if megabytes > _MOST_MEGABYTES or len(names) > _MOST_PACKAGES:
+        raise SystemExit(f"more than {_MOST_MEGABYTES} MB or {_MOST_PACKAGES} packages: {told}")
+    return told
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", action="append", type=Path, default=[], help="one more Python")
@@ -209,6 +229,7 @@ def main() -> None:
             raise SystemExit("the sdist builds another wheel")
         print("the sdist builds the same wheel")
         print(f"pipx: {use_pipx(built['wheel'], folder / 'pipx')}")
+        print(f"installed: {weigh(folder / 'pipx' / 'pipx' / 'venvs' / 'punchlist')}")
         for number, python in enumerate([*find_pythons(), *chosen.python]):
             place = folder / f"python-{number}"
             punchlist = make_environment(place, python, f"{built['wheel']}[all]")

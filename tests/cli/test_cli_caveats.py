@@ -1,11 +1,8 @@
 """What was not checked stands apart from what a person should merely know."""
 
-from io import StringIO
-
-from rich.console import Console, Group
-
 from made import made_run
 from punchlist.app.after.audit import Audit
+from punchlist.cli.drawing import draw_lines
 from punchlist.cli.show.caveats import render_caveats
 from punchlist.cli.show.tables import audit_text
 from punchlist.model.finding.finding import Finding, Spot
@@ -31,9 +28,7 @@ def item(number: int) -> Item:
 
 
 def told(run: Run) -> str:
-    console = Console(width=200, file=StringIO(), color_system=None)
-    console.print(Group(*render_caveats(run)))
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+    return "\n".join(line.rstrip() for line in draw_lines(render_caveats(run), 200))
 
 
 def test_flagged_fixes_are_one_line_for_each_reason():

@@ -14,14 +14,6 @@ import pytest
 from punchlist import errors
 from punchlist.cli.errors import CODES, run_command
 from punchlist.cli.exit_codes import Exit
-from punchlist.cli.terminal import reset_consoles
-
-
-@pytest.fixture(autouse=True)
-def own_streams(capsys):
-    reset_consoles()
-    yield
-    reset_consoles()
 
 
 def raising(error: BaseException):

@@ -15,8 +15,6 @@ from punchlist.cli.root import SECTIONS, root
 NAMES = [name for section in SECTIONS.values() for name in section]
 HEAVY = (
     "msgspec",
-    "rich",
-    "rich",
     "yaml",
     "jinja2",
     "asyncio",

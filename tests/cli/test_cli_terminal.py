@@ -8,14 +8,13 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from io import StringIO
 from itertools import chain, repeat
 
 import pytest
-from rich.console import Console
 
 import fresh_clone
 from made import made_run
+from punchlist.cli.drawing import draw_lines
 from punchlist.cli.show.progress import SILENCE, LineView, LiveBoard
 from punchlist.model.ledger.events import Entry, Interrupted
 from punchlist.steps.verb import Action, NoOptions
@@ -220,11 +219,7 @@ def test_a_line_above_the_live_view_finds_the_ended_action_gone(slow):
 
 
 def drawn(board: LiveBoard, width: int) -> str:
-    console = Console(
-        width=width, force_terminal=True, color_system=None, record=True, file=StringIO()
-    )
-    console.print(board.render_board())
-    return console.export_text()
+    return "".join(f"{line}\n" for line in draw_lines(board.render_board(), width))
 
 
 def test_the_board_never_wraps_and_forgets_what_ended():

@@ -1,11 +1,11 @@
-"""Lines that are written without rich are those that it would write."""
+"""Lines that are written as they are, and those that are drawn."""
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from rich.text import Text
 
-from punchlist.cli.terminal import note, reset_consoles, say
+from punchlist.cli.drawing import Text
+from punchlist.cli.terminal import note, say
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -13,8 +13,7 @@ from punchlist.cli.terminal import note, reset_consoles, say
 @example("tab\tbell\a and more  ")
 @example("[bold]no markup[/] :smile: \u2028 two lines\nin one")
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_a_line_is_written_as_rich_writes_it(capsys, text):
-    reset_consoles()
+def test_a_line_is_written_as_a_text_of_one_line_is(capsys, text):
     say(text)
     note(text)
     plain = capsys.readouterr()

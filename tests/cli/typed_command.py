@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import punchlist as punchlist_package
 from punchlist.cli.errors import run_command
 from punchlist.cli.root import root
-from punchlist.cli.terminal import reset_consoles
 
 SOURCE = str(Path(punchlist_package.__file__).parents[1])
 """Children start in other folders, where a relative path to the package leads nowhere."""
@@ -58,7 +57,6 @@ class Punchlist:
 
     def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> "Told":
         """In this process, for speed; what must be killed, or needs a terminal, is started with `start`."""
-        reset_consoles()
         if self.analyzers and arguments[:1] in (("run",), ("review",)):
             arguments = (
                 *arguments[:1],
@@ -81,7 +79,6 @@ class Punchlist:
         finally:
             os.environ.clear()
             os.environ.update(before)
-            reset_consoles()
         return Told(int(code), *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
     def json(self, *arguments: str) -> Any:

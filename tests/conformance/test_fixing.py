@@ -1,12 +1,10 @@
 """What may be called a fix: a real change, within the rules, of the right item, by somebody who gave an answer."""
 
 import asyncio
-from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from scripted import (
     CRITICAL,
     MAJOR,
@@ -24,6 +22,7 @@ from scripted import (
 from made import made_run
 from punchlist.adapters.fixers import EditFixer
 from punchlist.adapters.reports import REPORTS
+from punchlist.cli.drawing import draw_lines
 from punchlist.cli.show.item import render_item
 from punchlist.errors import RepositoryError
 from punchlist.model.checks.protected import Protected
@@ -268,9 +267,8 @@ def test_every_report_shows_the_flag(judged, form):
 
 def test_showing_the_item_shows_the_flag(judged):
     _, run, touching, _ = judged
-    console = Console(file=StringIO(), width=200)
-    console.print(*render_item(touching, run.by_item.diffs.get(touching.number)))
-    assert f"flag: {FLAG}" in console.file.getvalue()
+    shown = draw_lines(render_item(touching, run.by_item.diffs.get(touching.number)), 200)
+    assert f"flag: {FLAG}" in "\n".join(shown)
 
 
 def test_a_test_that_passed_cannot_be_turned_off_by_a_fix_of_its_own_file(make_bench):

@@ -12,7 +12,7 @@ from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.engine import PendingDecision, PendingStep, find_position
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.append_only_map import AppendOnlyMap
+from punchlist.model.ledger.append_only import AppendOnlyMap
 from punchlist.model.ledger.fold import fold, fold_entries
 from punchlist.model.ledger.outcome import RunOutcome
 from punchlist.model.ledger.run import Run

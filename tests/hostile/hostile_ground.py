@@ -17,7 +17,6 @@ import punchlist
 from punchlist.adapters.sandbox.support import sandbox_kind
 from punchlist.cli.errors import run_command
 from punchlist.cli.root import root
-from punchlist.cli.terminal import reset_consoles
 
 SOURCE = str(Path(punchlist.__file__).parents[1])
 RUFF = ("--set", "analyzers.enabled=ruff", "--set", "analyzers.select=F,E7")
@@ -65,7 +64,6 @@ class Ground:
 
     def __call__(self, *arguments: str, cwd: Path | None = None, **env: str) -> Told:
         """In this process, for speed."""
-        reset_consoles()
         before = dict(os.environ)
         os.environ.clear()
         os.environ.update({**before, **self.environment(**env)})
@@ -81,7 +79,6 @@ class Ground:
         finally:
             os.environ.clear()
             os.environ.update(before)
-            reset_consoles()
         return Told(int(code), *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
     def start(

@@ -17,7 +17,6 @@ from punchlist.app.start.request import Request
 from punchlist.app.start.start import start_run
 from punchlist.cli.errors import run_command
 from punchlist.cli.root import root
-from punchlist.cli.terminal import reset_consoles
 from punchlist.model.ledger.fold import fold_entries
 from punchlist.model.ledger.run import Run
 from punchlist.model.patch.change import ScopeKind
@@ -158,7 +157,6 @@ class Place:
 
     def type(self, *arguments: str, errors=None) -> Told:
         """What a user sees who types `punchlist` and these arguments, in this process."""
-        reset_consoles()
         out, err = [TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2)]
         with (
             contextlib.chdir(self.repo.root),
@@ -169,7 +167,6 @@ class Place:
                 lambda: root.main(list(arguments), prog_name="punchlist", standalone_mode=False),
                 arguments,
             )
-        reset_consoles()
         return Told(int(code), *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
     def order(self, *arguments: str, watch=None) -> Run:

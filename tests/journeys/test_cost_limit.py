@@ -6,6 +6,7 @@ import sys
 import pytest
 from workbench import review
 
+from punchlist.cli.drawing import draw_lines
 from punchlist.cli.show.summary import render_summary
 from punchlist.errors import BudgetSpent
 from punchlist.model.ledger.outcome import RunOutcome
@@ -42,13 +43,7 @@ def endless(bench):
 
 
 def show(run):
-    from rich.console import Console
-
-    console = Console(width=200)
-    with console.capture() as shown:
-        for part in render_summary(run):
-            console.print(part)
-    return shown.get()
+    return "\n".join(draw_lines(render_summary(run), 200))
 
 
 def test_a_fixer_that_never_stops_is_stopped_at_the_limit_and_its_cost_is_shown(endless):

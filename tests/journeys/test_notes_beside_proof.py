@@ -1,16 +1,14 @@
 """What was seen of a fix and proves nothing stands beside its proof: on the terminal, on the page, in reports and in the commit."""
 
-from io import StringIO
-
 import pytest
 
 pytest.importorskip("litestar")
-from rich.console import Console
 from workbench import fix, fixer, review
 
 from punchlist.adapters.reports import REPORTS
 from punchlist.app.access import Role
 from punchlist.app.repositories import RepositoryEntry
+from punchlist.cli.drawing import draw_lines
 from punchlist.cli.show.item import render_item
 from punchlist.model.item.item import Status
 from punchlist.web.pages.item.page import build_view
@@ -47,11 +45,10 @@ def test_notes_stand_beside_the_proof_wherever_the_proof_is_shown(bench):
     item = run.items[1]
     assert item.status is Status.FIXED
     assert sum("shop/pages.py" in note for note in item.notes) == 1, "it is said once"
-    console = Console(file=StringIO(), width=300)
-    console.print(*render_item(item, None))
+    shown_item = "\n".join(draw_lines(render_item(item, None), 300))
     message = bench.repo.git("log", "-1", "--format=%B", run.landing.branch)
     shown = {
-        "terminal": console.file.getvalue().partition("Proof")[2],
+        "terminal": shown_item.partition("Proof")[2],
         "commit": message.partition("Proof: ")[2].partition("Punchlist-Run")[0],
         "page": page_of(run).partition('id="h-proof"')[2],
         **{

@@ -64,20 +64,49 @@ def test_the_changelog_has_a_heading_for_this_version():
     assert f"\n## {__version__}" in text
 
 
-def test_the_wheel_works_where_only_it_and_what_it_needs_is_installed(
-    built, tmp_path, monkeypatch, on_path
-):
+@pytest.fixture
+def install(built, tmp_path, monkeypatch, on_path):
+    """Install the wheel with some extras, with uv if it has what that needs; return its command."""
     cache = {"UV_CACHE_DIR": str(machine.HOME / ".cache" / "uv")}
     for name, value in (cache | machine.registry_settings()).items():
         monkeypatch.setenv(name, value)
     if not release_check.UV.exists():
         on_path("uv")
-    try:
-        punchlist = release_check.make_environment(
-            tmp_path / "env", Path(sys.executable), f"{built['wheel']}[web]", "--offline"
-        )
-    except SystemExit as error:
-        miss(f"NOT TESTED: what the wheel needs cannot be installed: {error}")
+
+    def make(extras, *options):
+        wheel = f"{built['wheel']}{extras}"
+        python = Path(sys.executable)
+        try:
+            return release_check.make_environment(
+                tmp_path / "env", python, wheel, "--offline", *options
+            )
+        except SystemExit as error:
+            miss(f"NOT TESTED: what the wheel needs cannot be installed: {error}")
+
+    return make
+
+
+def test_an_installation_without_extras_is_as_small_as_users_were_told(install):
+    punchlist = install("", "--compile-bytecode")
+    told = release_check.weigh(punchlist.parents[1])
+    packages = set(told.rpartition(": ")[2].split(", "))
+    assert {"punchlist", "ruff", "msgspec", "click"} <= packages
+    assert packages.isdisjoint({"rich", "pygments", "bandit", "textual"})
+
+
+def test_an_installation_that_has_grown_is_refused(tmp_path):
+    packages = tmp_path / "lib/python3.11/site-packages"
+    (packages / "big-1.0.dist-info").mkdir(parents=True)
+    (packages / "pip").mkdir()
+    (packages / "pip/pip.bin").write_bytes(b"x" * 70_000_000)
+    assert release_check.weigh(tmp_path) == "0 MB, 1 packages: big"
+    (packages / "big.bin").write_bytes(b"x" * 61_000_000)
+    with pytest.raises(SystemExit, match="61 MB, 1 packages: big"):
+        release_check.weigh(tmp_path)
+
+
+def test_the_wheel_works_where_only_it_and_what_it_needs_is_installed(install, tmp_path):
+    punchlist = install("[web]")
     used = list(release_check.use(punchlist, tmp_path / "use", demo=False))
     assert used == [f"punchlist {__version__}", "doctor", "review", "fix", "serve"]
     listed = subprocess.run(

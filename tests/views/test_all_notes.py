@@ -1,10 +1,7 @@
 """What was seen of a fix and is no proof: the log says how many notes there are, `show` shows them all."""
 
-from io import StringIO
-
-from rich.console import Console
-
 from made import made_run
+from punchlist.cli.drawing import draw_lines
 from punchlist.cli.show.item import render_item
 from punchlist.model.finding.finding import Finding, Spot
 from punchlist.model.finding.severity import Severity
@@ -28,9 +25,7 @@ def test_a_fix_that_did_not_land_shows_every_note_and_the_log_counts_the_rest():
     other = ev.Examined(batch=4, noted=("of another fix",))
     history = tuple(PastEvent(1, 0, event) for event in (examined, other))
     run = made_run(items={1: item}, by_item=ByItem(diffs={1: Diff(3, ())}), history=history)
-    console = Console(file=StringIO(), width=200)
-    console.print(*render_item(item, None, notes=find_notes(run, item)), sep="\n")
-    shown = console.file.getvalue()
+    shown = "\n".join(draw_lines(render_item(item, None, notes=find_notes(run, item)), 200))
     assert all(note in shown for note in NOTES)
     assert "of another fix" not in shown
     entry = ev.Entry(run="r", seq=1, at=0, place="verify", key="examine 3", event=examined)

@@ -17,7 +17,6 @@ from punchlist.adapters.store.lease import FileLease
 from punchlist.adapters.store.serving.records import FileRepositories
 from punchlist.adapters.store.sqlite import SqliteStore
 from punchlist.cli.root import root
-from punchlist.cli.terminal import reset_consoles
 from punchlist.mcp.inputs import ListRunsInput, RunStatusInput
 from punchlist.mcp.session import Caller, McpSession, Options
 from punchlist.mcp.tools.read import list_runs, run_status
@@ -124,11 +123,9 @@ def cli(home, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
 
     def said(*arguments):
-        reset_consoles()
         out = TextIOWrapper(BytesIO(), "utf-8", write_through=True)
         with chdir(home.folder / "repo"), redirect_stdout(out):
             root.main(list(arguments), standalone_mode=False)
-        reset_consoles()
         return out.buffer.getvalue().decode()
 
     return said

@@ -12,6 +12,7 @@ from punchlist.app.session import Session
 from punchlist.app.start.prepare import prepare_run
 from punchlist.app.start.request import Prepared, Request
 from punchlist.app.start.start import require_agents, start_run
+from punchlist.cli.drawing import Part
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.options import OutputMode
 from punchlist.cli.session import handle_signals, login_name
@@ -29,27 +30,20 @@ from punchlist.model.ledger.run import Run
 from punchlist.views.run_state import is_review
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from punchlist.app.drive.threaded import ThreadedDriver
     from punchlist.app.fleet.enqueue import QueueOptions
 
 Drive = Callable[[ProgressView], Awaitable[Run]]
-Tell = Callable[[Run], "Iterator[RenderableType]"]
+Tell = Callable[[Run], Iterator[Part]]
 
 
 async def start_and_show(
-    session: Session,
-    request: Request,
-    output: OutputMode,
-    *,
-    dry: bool = False,
-    tell: Tell = render_summary,
+    session: Session, request: Request, output: OutputMode, *, tell: Tell = render_summary
 ) -> Exit:
-    if output.follow and not dry:
+    if output.follow and not session.dry:
         check_terminal()
     ready = await prepare_run(session, request)
-    if dry:
+    if session.dry:
         from punchlist.app.start.dry_run import rehearse_run
 
         files = await count_files(session, ready.change)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from punchlist.app.session import Session
-from punchlist.cli.terminal import stderr_console
+from punchlist.cli.board import show_cursor
 from punchlist.errors import UsageError
 
 T = TypeVar("T")
@@ -30,12 +31,15 @@ def run_session(
     *,
     repository: bool | None = True,
     readonly: bool = False,
+    dry: bool = False,
 ) -> T:
     """Open a session in the current folder, do the work with it, and close it."""
 
     async def open_and_work() -> T:
         folder = current_folder()
-        session = await Session.open(folder, flags, repository=repository, readonly=readonly)
+        session = await Session.open(
+            folder, flags, repository=repository, readonly=readonly, dry=dry
+        )
         with closing(session):
             return await work(session)
 
@@ -154,6 +158,6 @@ class _StopGuard(threading.Thread):
 
 
 def _exit_now(number: int) -> NoReturn:
-    stderr_console().show_cursor()
+    show_cursor(sys.stderr)
     os.write(2, b"\nstopped at once; `punchlist resume` goes on\n")
     os._exit(128 + number)

@@ -1,62 +1,57 @@
-"""Print results to stdout, all else to stderr; rich is imported late."""
+"""Print results to stdout, all else to stderr."""
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TextIO
 
+from punchlist.cli.board import Board
+from punchlist.cli.drawing import ENDLESS, Part, Text, draw_lines
 from punchlist.errors import UsageError
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.text import Text
 
 _PIPED_WIDTH = 160
 """Columns of a line in a pipe or a file, where no window cuts it."""
-
-
-_AS_TERMINAL = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"})
-"""Variables by which rich takes what is no terminal for one."""
+_WIDTH = 80
+"""Where a terminal does not say its own."""
 
 
 class UnreadInput(Exception):
     """The reader of our output went away, or there is no room for it; the message may be empty."""
 
 
-@cache
-def _get_console(stream: str) -> "Console":
-    from rich.console import Console
-
-    make = partial(Console, stderr=stream == "stderr", highlight=False, markup=False, emoji=False)
-    console = make()
-    if console.no_color:  # NO_COLOR: rich itself would still print bold and dim
-        console = make(color_system=None)
-    if not console.is_terminal:
-        console.width = max(console.width, _PIPED_WIDTH)
-    return console
-
-
-def is_plain(stream: str) -> bool:
-    """Return whether lines are written as they are: neither a terminal nor taken for one. Then
-    rich need not be imported for them.
+def is_terminal(stream: TextIO) -> bool:
+    """Return whether the stream is a terminal, or is taken for one by TTY_COMPATIBLE or
+    FORCE_COLOR.
     """
-    return not getattr(sys, stream).isatty() and _AS_TERMINAL.isdisjoint(os.environ)
+    said = os.environ.get("TTY_COMPATIBLE", "")
+    if said in ("0", "1"):
+        return said == "1"
+    forced = os.environ.get("FORCE_COLOR")
+    return stream.isatty() if forced is None else forced != ""
 
 
-def stdout_console() -> "Console":
-    return _get_console("stdout")
+def has_colours(stream: TextIO) -> bool:
+    return is_terminal(stream) and not is_dumb() and not os.environ.get("NO_COLOR")
 
 
-def stderr_console() -> "Console":
-    return _get_console("stderr")
+def is_dumb() -> bool:
+    """Return whether the terminal can only print one line below the other."""
+    return os.environ.get("TERM", "").lower() in ("dumb", "unknown")
 
 
-def reset_consoles() -> None:
-    """Drop the cached consoles after sys.stdout was replaced."""
-    _get_console.cache_clear()
+def find_width() -> int:
+    """Return the columns of the terminal."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    for descriptor in (0, 1, 2):
+        try:
+            return os.get_terminal_size(descriptor).columns or _WIDTH
+        except OSError:  # it is none
+            continue
+    return _WIDTH
 
 
 @contextmanager
@@ -71,43 +66,58 @@ def guard_stdout() -> Iterator[None]:
 
 
 @guard_stdout()
-def say(*parts: "RenderableType") -> None:
+def say(*parts: Part) -> None:
     """Print a result to stdout."""
-    parts = tuple(parts)
-    if is_plain("stdout") and all(map(_is_as_printed, parts)):
-        sys.stdout.write("".join(f"{part}\n" for part in parts))
+    with _above_board():
+        sys.stdout.writelines(f"{line}\n" for line in _draw_result(parts))
         sys.stdout.flush()
-        return
-    console = stdout_console()
-    if console.is_terminal:
-        for part in parts:
-            console.print(part, soft_wrap=_is_line(part))
-        return
-    with console.capture() as captured:
-        for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str) or _is_line(part))
-    # Without the padding of columns, which is for the eye.
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
-    sys.stdout.flush()
 
 
-def _is_as_printed(part: "RenderableType") -> bool:
-    """Return whether rich would print just this, and the end of a line, where nothing is cut."""
-    return isinstance(part, str) and part.isprintable() and part == part.rstrip()
-
-
-def _is_line(part: "RenderableType") -> bool:
-    """Return whether a text is one line for programs, too, which only the terminal may wrap."""
-    return bool(getattr(part, "no_wrap", None))
-
-
-def note(*parts: "RenderableType") -> None:
-    """Print progress, a warning or an error to stderr."""
+def _draw_result(parts: Iterable[Part]) -> Iterator[str]:
+    on_terminal, colours = is_terminal(sys.stdout), has_colours(sys.stdout)
+    width = find_width() if on_terminal else max(find_width(), _PIPED_WIDTH)
     for part in parts:
-        if is_plain("stderr") and _is_as_printed(part):
-            print(part, file=sys.stderr, flush=True)
+        if isinstance(part, str) and not on_terminal and part.isprintable():
+            yield part.rstrip()
             continue
-        stderr_console().print(part, soft_wrap=not stderr_console().is_terminal)
+        whole = isinstance(part, str) and not on_terminal
+        lines = draw_lines([part], ENDLESS if whole or _is_line(part) else width, colours=colours)
+        # Without the padding of columns, which is for the eye.
+        yield from lines if on_terminal else map(str.rstrip, lines)
+
+
+def _is_line(part: Part) -> bool:
+    """Return whether a text is one line for programs, too, which only the terminal may wrap."""
+    return not isinstance(part, str) and part.no_wrap
+
+
+def note(*parts: Part) -> None:
+    """Print progress, a warning or an error to stderr."""
+    on_terminal, colours = is_terminal(sys.stderr), has_colours(sys.stderr)
+    with _above_board():
+        for part in parts:
+            endless = not on_terminal and isinstance(part, str | Text)
+            for line in draw_lines([part], ENDLESS if endless else find_width(), colours=colours):
+                print(line, file=sys.stderr, flush=True)
+
+
+_BOARDS: list[Board] = []
+
+
+@contextmanager
+def show_board(render: Callable[[], Iterable[Text]]) -> Iterator[Board]:
+    """Keep these lines below what is printed to the terminal, and draw them anew, until the end."""
+    colours = has_colours(sys.stderr)
+    with Board(sys.stderr, lambda: draw_lines(render(), find_width(), colours=colours)) as board:
+        _BOARDS.append(board)
+        try:
+            yield board
+        finally:
+            _BOARDS.remove(board)
+
+
+def _above_board() -> AbstractContextManager[None]:
+    return _BOARDS[-1].make_room() if _BOARDS else nullcontext()
 
 
 @guard_stdout()
@@ -138,7 +148,7 @@ def write_file(target: Path, chunks: Iterable[bytes], hint: str) -> None:
     note(f"wrote {target}")
 
 
-def print_result(document: object, parts: "Iterable[RenderableType]", *, json: bool) -> None:
+def print_result(document: object, parts: Iterable[Part], *, json: bool) -> None:
     if json:
         print_json(document)
     else:
@@ -152,9 +162,7 @@ def show_done(*lines: str, json: bool) -> None:
     print_result({"done": lines}, map(escape_text, lines), json=json)
 
 
-def error_text(message: str, hint: str) -> "Text":
-    from rich.text import Text
-
+def error_text(message: str, hint: str) -> Text:
     from punchlist.cli.show.words import escape_text
 
     first, *rest = escape_text(message).splitlines() or ["unknown"]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from punchlist.app.session import Session
 from punchlist.cli.session import current_folder, login_name
-from punchlist.cli.terminal import is_interactive, stderr_console
+from punchlist.cli.terminal import is_dumb, is_interactive
 from punchlist.errors import SettingsError, UsageError
 from punchlist.installed import extra_hint
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_terminal() -> None:
     """Raise if a terminal or the packages are missing."""
-    if not is_interactive() or stderr_console().is_dumb_terminal:
+    if not is_interactive() or is_dumb():
         raise UsageError(
             "the terminal view needs a terminal",
             hint="punchlist status, or punchlist run without --follow",

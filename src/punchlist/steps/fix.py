@@ -1,7 +1,7 @@
 """fix: fixers turn batches into patches, which are claims until verified."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -156,7 +156,7 @@ def _build_hunks(patches: dict[int, Patch], tree: Tree) -> dict[int, tuple[Hunk,
     return {number: make_hunks(patch, originals) for number, patch in patches.items()}
 
 
-def _build_moves(batch: Batch, items: dict[int, Item], refused: str | None) -> list[Move]:
+def _build_moves(batch: Batch, items: Mapping[int, Item], refused: str | None) -> list[Move]:
     by = batch.fixer
     if refused is None:
         return [Move(item, Fact.SAID_FIXED, by=by, why=batch.title) for item in batch.items]

@@ -159,7 +159,7 @@ def make_report(run: Run) -> ReportDocument:
         crew=run.started.crew,
         usage=run.usage,
         trouble=run.trouble,
-        timeline=run.timeline,
+        timeline=tuple(run.timeline),
     )
 
 

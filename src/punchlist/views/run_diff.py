@@ -74,7 +74,7 @@ def find_fate(old: Item | None, new: Item | None) -> ItemFate:
     return ItemFate.SETTLED if old.status in ENDED else ItemFate.ENDED
 
 
-def items_by_round(run_id: str, entries: Iterable[Entry]) -> dict[int, dict[int, Item]]:
+def items_by_round(run_id: str, entries: Iterable[Entry]) -> dict[int, Mapping[int, Item]]:
     """Return the items after each round; the last round as they are now."""
     lines = iter(entries)
     run = begin(run_id, lines)

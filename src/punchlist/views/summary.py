@@ -79,7 +79,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def summarize_run(run: Run) -> Summary:
-    numbers = _item_numbers(run)
+    numbers = count_items(run)
     result = run_outcome(run)
     return Summary(
         outcome=result,
@@ -92,7 +92,7 @@ def summarize_run(run: Run) -> Summary:
     )
 
 
-def _item_numbers(run: Run) -> Numbers:
+def count_items(run: Run) -> Numbers:
     tally = count_statuses(run.items)
     inside = sum(tally.values())
     return Numbers(
@@ -320,8 +320,10 @@ def _left_out_findings(run: Run) -> Iterator[Gap]:
         yield Gap("scope", f"{findings} left out: {by}", f"punchlist show {run.id} --left-out")
     yield from _stale_baseline(run, counts)
     ends = {Status.FIXED, Status.DISMISSED}
-    open_ = [item for item in (*run.in_scope, *run.old_must_fix) if item.status not in ends]
-    lesser = sum(not run.fails_gate(item) for item in open_)
+    selections = [each.selection for each in run.started.selections.values()]
+    demanding = any(each.fail_on is not Severity.MINOR for each in selections)
+    open_ = (*run.in_scope, *run.old_must_fix) if demanding else ()
+    lesser = sum(item.status not in ends and not run.fails_gate(item) for item in open_)
     if lesser:
         items = pluralize(lesser, "unresolved item is", "unresolved items are")
         yield Gap("scope", f"{items} less severe than fail-on demands for a failing exit code")

@@ -15,6 +15,7 @@ from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.item.score import Score, lowest_scores
 from punchlist.model.ledger import codec as wire
 from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.append_only import AppendOnlyList
 from punchlist.model.ledger.fold import begin, fold
 from punchlist.model.ledger.run import Run
 
@@ -77,13 +78,15 @@ UNKNOWN = {
 
 def hash_state(run: Run) -> str:
     """Return a hash of the run; the same ledger gives the same on every machine."""
-    plain = msgspec.to_builtins(run, order="deterministic", str_keys=True, enc_hook=_encode_mapping)
+    plain = msgspec.to_builtins(run, order="deterministic", str_keys=True, enc_hook=_encode_shared)
     return sha256(wire.encode(plain)).hexdigest()
 
 
-def _encode_mapping(value: Any) -> Any:
-    if isinstance(value, Mapping):  # an AppendOnlyMap
+def _encode_shared(value: Any) -> Any:
+    if isinstance(value, Mapping):  # an AppendOnlyMap or a PagedMap
         return dict(value)
+    if isinstance(value, AppendOnlyList):
+        return list(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON")
 
 

@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import sys
+from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -69,6 +72,28 @@ def test_any_text_survives_the_wire(value):
     raw = wire.encode(value)
     raw.decode()
     assert wire.decode(raw, object) == value
+
+
+def test_an_odd_text_costs_no_look_at_the_texts_beside_it():
+    """One text of an item in a run of thousands; each of the others is passed on as a whole."""
+    items = [{f"field {n}": ["text"] * 5 for n in range(20)} for _ in range(500)]
+    items[7]["field 3"][2] = "odd \udc80"
+    seen = Counter()
+    sys.setprofile(lambda frame, event, _: seen.update([event]))
+    try:
+        back = wire.decode(wire.encode(items), list)
+    finally:
+        sys.setprofile(None)
+    assert back == items
+    assert seen["call"] < 10 * len(items), "50,000 texts are in there"
+
+
+@pytest.mark.parametrize("depth", [3, 11, 12, 13, 40])
+def test_odd_texts_survive_the_wire_however_deep_they_are(depth):
+    value = "odd \udc80 \U0010f8ff"
+    for _ in range(depth):
+        value = {"in": [value, "plain", 7]}
+    assert wire.decode(wire.encode(value), object) == value
 
 
 def test_a_text_that_looks_like_a_packed_one_survives_the_wire():

@@ -1,6 +1,7 @@
 """Consolidation: what becomes one item, what stays two, and the laws that hold for every rule and every input."""
 
-import time
+import sys
+from functools import partial
 from random import Random
 
 import pytest
@@ -278,36 +279,49 @@ def test_the_smart_rule_never_merges_two_rules_of_one_tool_or_lines_far_apart(gi
             end = max(end, last)
 
 
+def _count_calls(work):
+    """Return how many functions it calls, of Python and of C."""
+    calls = 0
+
+    def count(frame, event, arg):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def _make_batch(shape, count):
+    rng = Random(count)
+    place = {
+        "spread": lambda: rng.randrange(1, count),
+        "hot": lambda: rng.randrange(1, 40),
+        "nowhere": lambda: None,
+        "one rule": lambda: rng.randrange(1, count),
+    }[shape]
+    told = [(each, "") for each in ("alice", "bob")]
+    tools = [("ruff", "S101"), ("bandit", "B101")] if shape == "one rule" else []
+    for _ in range(count):
+        source, rule = rng.choice(told + tools)
+        title = f"Claim about thing_{rng.randrange(count)} in {rng.choice('abcdef')}"
+        title = "Use of assert" if shape == "one rule" else title
+        yield finding(title, place(), source=source, rule=rule)
+
+
 @pytest.mark.parametrize("rule", list(MergeRule))
-@pytest.mark.parametrize("shape", ["spread", "hot", "nowhere"])
-def test_time_grows_near_linearly_where_all_are_in_one_place_and_where_none_has_a_line(rule, shape):
-    def batch(count):
-        rng = Random(count)
-        place = {
-            "spread": lambda: rng.randrange(1, count),
-            "hot": lambda: rng.randrange(1, 40),
-            "nowhere": lambda: None,
-        }[shape]
-        return [
-            finding(
-                f"Claim about thing_{rng.randrange(count)} in {rng.choice('abcdef')}",
-                place(),
-                source=rng.choice(("alice", "bob")),
-            )
-            for _ in range(count)
-        ]
-
-    def seconds(count):
-        given_ = batch(count)
-        start = time.process_time()
-        group_findings(given_, rule)
-        return time.process_time() - start
-
-    seconds(100)
-    small, large = min(seconds(500) for _ in range(3)), min(seconds(4000) for _ in range(2))
-    assert large < max(small, 0.02) * 8 * 4, (
-        "eight times as many took more than four times eight times as long"
+@pytest.mark.parametrize("shape", ["spread", "hot", "nowhere", "one rule"])
+def test_work_grows_near_linearly_in_one_place_without_lines_and_where_one_rule_repeats(
+    rule, shape
+):
+    few, many = (
+        _count_calls(partial(group_findings, list(_make_batch(shape, count)), rule))
+        for count in (500, 4000)
     )
+    assert many < few * 8 * 2, f"eight times as many took {many / few:.0f} times as many calls"
 
 
 def test_a_claim_that_repeats_what_a_tool_says_of_the_line_is_the_same_item():

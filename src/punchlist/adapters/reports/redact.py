@@ -1,5 +1,6 @@
 """Remove secrets from all texts of a run before a report is made of it, as for issues."""
 
+from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from punchlist.model.ledger.append_only import AppendOnlyList
 from punchlist.model.ledger.run import Run
 from punchlist.views.safe_text import remove_secrets
 
@@ -33,6 +35,8 @@ def _redact_value(value: Any) -> Any:
     if isinstance(value, str):
         plain = len(value) < _SHORTEST or isinstance(value, Enum)
         return value if plain else _find_clean(value)
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         changed = {name: _redact_value(each) for name, each in fields.items()}
@@ -42,7 +46,11 @@ def _redact_value(value: Any) -> Any:
         parts = [_redact_value(each) for each in value]
         same = all(new is old for new, old in zip(parts, value, strict=True))
         return value if same else type(value)(parts)
-    if isinstance(value, dict):
+    if isinstance(value, AppendOnlyList):
+        parts = [_redact_value(each) for each in value]
+        same = all(new is old for new, old in zip(parts, value, strict=True))
+        return value if same else AppendOnlyList(parts)
+    if isinstance(value, Mapping):
         pairs = {_redact_value(key): _redact_value(each) for key, each in value.items()}
         return value if all(pairs.get(key) is each for key, each in value.items()) else pairs
-    return value
+    raise TypeError(f"{type(value).__name__} is not looked through for secrets")

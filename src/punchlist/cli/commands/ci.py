@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec import Struct
@@ -24,6 +24,7 @@ from punchlist.app.pulls.stack import NothingToAnswer
 from punchlist.app.session import Session
 from punchlist.app.start.request import Request
 from punchlist.cli import options
+from punchlist.cli.drawing import Part
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.pull_driver import answer_pull, render_result
 from punchlist.cli.run_driver import start_and_show
@@ -36,9 +37,6 @@ from punchlist.errors import RepositoryError, ToolError, UsageError
 from punchlist.model.ledger.run import Run
 from punchlist.ports.forge.forge import WriteRefused
 from punchlist.views.pulls.conversation import FixOffer
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _REPORTS = "punchlist-report"
 _READ_ONLY = "the token may not write here, so the result is in annotations and files"
@@ -211,7 +209,7 @@ async def _review(session: Session, asked: _Work, resume: "_Resume") -> CiDocume
     )
     seen: list[Run] = []
 
-    def keep_run(run: Run) -> "Iterator[RenderableType]":
+    def keep_run(run: Run) -> Iterator[Part]:
         seen.append(run)
         yield from ()
 

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
 from punchlist.app.drive.fleet import load_fleet
 from punchlist.app.session import Session
 from punchlist.cli import options
+from punchlist.cli.drawing import Table
 from punchlist.cli.session import with_session
 from punchlist.cli.show.layout import make_table
 from punchlist.cli.show.words import one_line
@@ -17,9 +17,6 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.run_state import State
 from punchlist.views.tables.fleet import NO_FLEET, Fleet, FleetRun
 from punchlist.views.words import format_age, format_dollars, format_duration
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _WORDS = {
     State.UNDER_WAY: "running",

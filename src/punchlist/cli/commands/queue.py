@@ -2,22 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import asdict
 
 from punchlist.app.stores import open_fleet
 from punchlist.cli import options
+from punchlist.cli.drawing import Part
 from punchlist.cli.show.layout import make_table
 from punchlist.cli.show.words import one_line
 from punchlist.cli.terminal import print_result
 from punchlist.ports.fleet.queue import Job, JobState, WorkerInfo
 from punchlist.settings import home_folder, load_settings
 from punchlist.views.words import format_duration
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _SHOWN = (JobState.STUCK, JobState.RUNNING, JobState.QUEUED, JobState.WAITING)
 
@@ -42,7 +39,7 @@ def command(json_: bool) -> None:
     print_result(document, _render(workers, jobs), json=json_)
 
 
-def _render(workers: Sequence[WorkerInfo], jobs: Sequence[Job]) -> "Iterator[RenderableType]":
+def _render(workers: Sequence[WorkerInfo], jobs: Sequence[Job]) -> Iterator[Part]:
     if workers:
         table = make_table("Worker", "State", "Runs", "Labels", "Version")
         for each in workers:

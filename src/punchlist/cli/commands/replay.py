@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 import click
 
 from punchlist.app.after.replay import FileMatch, ReplayResult, replay_run
 from punchlist.app.session import Session
 from punchlist.cli import options
+from punchlist.cli.drawing import Part
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import run_session
 from punchlist.cli.show.layout import make_table
@@ -18,9 +18,6 @@ from punchlist.errors import UsageError
 from punchlist.model.finding.severity import Severity
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.what_if import ReplayRules
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _RULES = ("threshold", "attempts", "floor")
 _EXAMPLES = "threshold=95, attempts=2 or floor=major"
@@ -94,7 +91,7 @@ def _parse_floor(text: str | None) -> Severity | None:
     )
 
 
-def _render_result(result: ReplayResult) -> "Iterator[RenderableType]":
+def _render_result(result: ReplayResult) -> Iterator[Part]:
     verdict = "NOT the same"
     if result.same:
         verdict = f"the same, {'byte for byte' if result.whole else 'as far as it is there'}"
@@ -111,7 +108,7 @@ def _render_result(result: ReplayResult) -> "Iterator[RenderableType]":
         yield from _render_differences(result)
 
 
-def _render_differences(result: ReplayResult) -> "Iterator[RenderableType]":
+def _render_differences(result: ReplayResult) -> Iterator[Part]:
     values = {name: getattr(result.rules, name) for name in _RULES}
     rules = ", ".join(f"{name} {values[name]}" for name in _RULES if values[name] is not None)
     yield ""

@@ -31,6 +31,7 @@ def command(**chosen: Any) -> Exit:
     output = options.parse_output(chosen)
     request = options.make_request(chosen)
     return run_session(
-        lambda session: start_and_show(session, request, output, dry=chosen["dry_run"]),
+        lambda session: start_and_show(session, request, output),
         options.parse_flags(chosen),
+        dry=chosen["dry_run"],
     )

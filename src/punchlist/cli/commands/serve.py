@@ -1,6 +1,7 @@
 """punchlist serve: the dashboard and the HTTP API."""
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from punchlist.app.after.reports import open_page
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import note, say, stderr_console
+from punchlist.cli.terminal import is_terminal, note, say
 from punchlist.errors import RepositoryError, SettingsError, UsageError
 from punchlist.installed import extra_hint
 from punchlist.model.ledger.timeline import pluralize
@@ -129,7 +130,7 @@ def _start_server(chosen: dict[str, Any], flags: dict[str, str]) -> Exit:
             lines.append(f"with {one_line(here)}, where it was started")
         if opened.token:
             lines.append(f"token for this start (admin): {opened.token}")
-        if stderr_console().is_terminal:
+        if is_terminal(sys.stderr):
             lines.append(f"the dashboard, signed in (works once): {opened.link}")
         lines += _list_unfinished(opened.left, resume=chosen["resume"])
         note(*lines, "Ctrl-C stops it")

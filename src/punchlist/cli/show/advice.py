@@ -1,19 +1,16 @@
 """What the doctor's findings come to: what works, what does not, and what to type."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from punchlist.app.probe import Probe
+from punchlist.cli.drawing import Part
 from punchlist.cli.show.layout import render_bullets, render_commands, render_heading
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _AGENT = "agent "
 _INSTALL = "npm install -g @anthropic-ai/claude-code, or another"
 
 
-def render_advice(probes: Sequence[Probe]) -> "Iterator[RenderableType]":
+def render_advice(probes: Sequence[Probe]) -> Iterator[Part]:
     works, lacks = [*_list_works(probes)], [*_list_lacks(probes)]
     if works:
         yield render_heading("Works")

@@ -1,16 +1,13 @@
 """What a run did not check, and notes on it."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from punchlist.cli.drawing import Part
 from punchlist.cli.show.layout import render_note
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
 from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.summary import broken_checks, find_gaps, is_usual, shorten_reason
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _TOP = 3
 _NAMED = 8
@@ -25,7 +22,7 @@ _LANGUAGES = {
 _OWN = "a tool of your own (analyzers.custom) looks at anything"
 
 
-def render_caveats(run: Run, *, verbose: bool = False) -> "Iterator[RenderableType]":
+def render_caveats(run: Run, *, verbose: bool = False) -> Iterator[Part]:
     """Yield the first of them, worst first; all if `verbose`."""
     unchecked, notes = [*suggest_analyzers(run)], [*_list_flags(run)]
     above = set(broken_checks(run))  # these stand under the headline

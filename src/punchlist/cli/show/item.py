@@ -1,8 +1,8 @@
 """One item in full: findings, history, proof and diff."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from punchlist.cli.drawing import Part, Text
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
 from punchlist.cli.show.words import escape_text, format_headline, format_place, one_line
@@ -11,10 +11,6 @@ from punchlist.model.item.item import Attempt, Item
 from punchlist.model.ledger.events import Landed
 from punchlist.model.patch.hunk import Diff, Hunk
 from punchlist.views.item_words import PROOF_WORDS, describe_attempt, describe_change
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.text import Text
 
 _EVIDENCE_LINES = 12
 _DIFF_COLOURS = {"+": "green", "-": "red"}
@@ -26,7 +22,7 @@ def render_item(
     landed: Iterable[Landed] = (),
     *,
     notes: Sequence[str] | None = None,
-) -> "Iterator[RenderableType]":
+) -> Iterator[Part]:
     yield _render_head(item)
     yield from _render_findings(item)
     if item.attempts:
@@ -48,9 +44,7 @@ def render_item(
         yield from map(_render_hunk, diff.hunks)
 
 
-def _render_head(item: Item) -> "Text":
-    from rich.text import Text
-
+def _render_head(item: Item) -> Text:
     outside = " (outside the change)" if not item.in_scope else ""
     if item.left_out:
         outside = f" (left out by {item.left_out})"
@@ -68,7 +62,7 @@ def _render_head(item: Item) -> "Text":
     )
 
 
-def _render_findings(item: Item) -> "Iterator[RenderableType]":
+def _render_findings(item: Item) -> Iterator[Part]:
     merged = f" ({len(item.findings)} findings merged)" if len(item.findings) != 1 else ""
     yield _render_title(f"Reported by{merged}")
     for finding in item.findings:
@@ -95,15 +89,11 @@ def _render_attempt(attempt: Attempt) -> Iterator[str]:
     yield from (f"             {line}" for line in lines[-_EVIDENCE_LINES:])
 
 
-def _render_title(text: str) -> "Text":
-    from rich.text import Text
-
+def _render_title(text: str) -> Text:
     return Text(f"\n{text}", "bold")
 
 
-def _render_hunk(hunk: Hunk) -> "Text":
-    from rich.text import Text
-
+def _render_hunk(hunk: Hunk) -> Text:
     text = Text(f"  {one_line(hunk.path)}:{hunk.line}", "cyan")
     for line in hunk.lines:
         text.append(f"\n  {escape_text(line)}", _DIFF_COLOURS.get(line[:1], ""))

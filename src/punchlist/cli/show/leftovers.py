@@ -1,8 +1,8 @@
 """The worst unresolved items of a run, each with its reason."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from punchlist.cli.drawing import Part, Table, Text
 from punchlist.cli.show.layout import indent_text, make_grid, render_heading
 from punchlist.cli.show.words import format_headline, format_place, one_line
 from punchlist.model.finding.severity import Severity
@@ -12,17 +12,13 @@ from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import ACCEPTED, NO_FIX, unfixed_reason
 from punchlist.views.summary import shorten_reason
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-
 _TOP = 10
 _WIDEST_PLACE = 40
 """A longer place does not move the titles of all others to the right."""
 SEVERITIES = {Severity.CRITICAL: "bold red", Severity.MAJOR: "yellow", Severity.MINOR: "dim"}
 
 
-def render_unresolved(run: Run, *, where: str) -> "Iterator[RenderableType]":
+def render_unresolved(run: Run, *, where: str) -> Iterator[Part]:
     """Render the items that are not fixed; filed ones are among them, and accepted ones follow.
     `where`: in which folder they were filed.
     """
@@ -44,10 +40,8 @@ def _is_accepted(item: Item) -> bool:
     return item.attempts[-1].why.startswith(ACCEPTED)
 
 
-def render_items(run: Run, items: Sequence[Item]) -> "Table":
+def render_items(run: Run, items: Sequence[Item]) -> Table:
     """Render a line and a reason for each item; a repeated reason is not shown again."""
-    from rich.text import Text
-
     table = make_grid()
     widths = (len(format_place(item.lead)) for item in items)
     width = max((width for width in widths if width <= _WIDEST_PLACE), default=0)

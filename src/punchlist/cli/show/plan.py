@@ -7,6 +7,7 @@ from msgspec import Struct, to_builtins
 
 from punchlist.app.session import Session
 from punchlist.app.start.request import Prepared
+from punchlist.cli.drawing import Part
 from punchlist.cli.show.layout import make_grid, render_bullets, render_heading
 from punchlist.cli.show.words import format_check, format_code, one_line, shorten_path
 from punchlist.model.checks.check import Check
@@ -16,8 +17,6 @@ from punchlist.views import words
 from punchlist.workflow.language import Do, Repeat, StopWhen
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from punchlist.app.start.dry_run import Prompt
 
 _ALLOWED = {
@@ -70,7 +69,7 @@ def plan_document(ready: Prepared, prompts: "Sequence[Prompt]" = ()) -> PlanDocu
 
 def plan_text(
     ready: Prepared, files: int, prompts: "Sequence[Prompt]" = (), *, verbose: bool = False
-) -> "Iterator[RenderableType]":
+) -> Iterator[Part]:
     """`files`: how many are in scope. `verbose`: with the options of every step."""
     yield "This would be done; nothing was started, nothing was written.\n"
     table = make_grid()

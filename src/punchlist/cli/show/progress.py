@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from punchlist.cli.drawing import Text
 from punchlist.cli.options import OutputMode
 from punchlist.cli.show.plan import describe_scope
 from punchlist.cli.show.words import one_line
-from punchlist.cli.terminal import is_plain, print_json, stderr_console
+from punchlist.cli.terminal import is_dumb, is_terminal, note, print_json, show_board
 from punchlist.model.item.item import Status
 from punchlist.model.ledger import events as ev
 from punchlist.model.ledger.run import Run, count_statuses
@@ -19,12 +20,9 @@ from punchlist.views import words
 from punchlist.views.summary import shorten_reason
 
 if TYPE_CHECKING:
-    from rich.console import Group
-    from rich.text import Text
-
     from punchlist.steps import Action
 
-_REFRESHES = 4
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SILENCE = 15.0
 """Seconds without a line in a log after which one says what runs."""
 COLOURS = {
@@ -147,18 +145,13 @@ class LiveBoard(ProgressView):
     def say(self, text: str) -> None:
         self._notice = text
 
-    def render_board(self) -> "Group":
-        from rich.console import Group
-
+    def render_board(self) -> list[Text]:
         now, running = self._clock(), self._running.items()
         rows = [self._render_row(key, about, now - since) for key, (about, since) in running]
-        return Group(*rows, self._render_foot(now))
+        return [*rows, self._render_foot(now)]
 
-    def _render_row(self, key: tuple[str, str], about: str, seconds: float) -> "Text":
-        from rich.spinner import Spinner
-        from rich.text import Text
-
-        frame = Spinner("dots").frames[int(seconds * 10) % 10]
+    def _render_row(self, key: tuple[str, str], about: str, seconds: float) -> Text:
+        frame = _FRAMES[int(seconds * 10) % len(_FRAMES)]
         said = self._last_words(*key)
         parts = [
             (f" {frame} ", "cyan"),
@@ -178,9 +171,7 @@ class LiveBoard(ProgressView):
         chosen = exact or (labels if len(self._running) == 1 else [])
         return self._words[chosen[-1]] if chosen else ""
 
-    def _render_foot(self, now: float) -> "Text":
-        from rich.text import Text
-
+    def _render_foot(self, now: float) -> Text:
         run = self._run
         tally = count_statuses(run.items if run else {})
         parts: list[tuple[str, str]] = [
@@ -218,7 +209,7 @@ def _format_scope(event: ev.Started) -> str:
 @contextmanager
 def open_view(output: OutputMode) -> Iterator[ProgressView]:
     """Yield the view that fits the output mode and the terminal."""
-    live = not (output.quiet or is_plain("stderr")) and _can_redraw()
+    live = not output.quiet and is_terminal(sys.stderr) and not is_dumb()
     if output.events:
         yield EventView()
     elif not live:
@@ -231,26 +222,10 @@ def open_view(output: OutputMode) -> Iterator[ProgressView]:
         yield from _open_board()
 
 
-def _can_redraw() -> bool:
-    console = stderr_console()
-    return console.is_terminal and not console.is_dumb_terminal
-
-
 def _open_board() -> Iterator[ProgressView]:
-    from rich.live import Live
-    from rich.text import Text
-
-    console = stderr_console()
-
     def print_above(line: str, tone: Tone) -> None:
-        live.refresh()  # else an action that has ended is drawn once more, and stays for a while
-        console.print(Text(line, _TONES[tone]), overflow="ellipsis", no_wrap=True)
+        note(Text(line, _TONES[tone], overflow="ellipsis", no_wrap=True))
 
     board = LiveBoard(print_above)
-    with Live(
-        get_renderable=board.render_board,
-        console=console,
-        refresh_per_second=_REFRESHES,
-        transient=True,
-    ) as live:
+    with show_board(board.render_board):
         yield board

@@ -1,12 +1,11 @@
 """A review as a linter prints it: a line for each problem, then what it comes to."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from punchlist.cli.drawing import Part, Text
 from punchlist.cli.show.caveats import suggest_analyzers
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.words import escape_text, one_line
-from punchlist.cli.terminal import is_plain
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import Status
 from punchlist.model.ledger.outcome import RunOutcome, run_outcome
@@ -23,9 +22,6 @@ from punchlist.views.review.diagnostics import (
 )
 from punchlist.views.summary import find_gaps, is_usual
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 _FIXABLE = "[*]"
 _NO_FILE = "(no file)"
 _NOTES = 3
@@ -34,7 +30,7 @@ _LOUD = frozenset({Severity.CRITICAL, Severity.MAJOR})
 
 def render_review(
     run: Run, *, statistics: bool = False, most: int = 0, verbose: bool = False
-) -> "Iterator[RenderableType]":
+) -> Iterator[Part]:
     """Yield a line for each problem, by file and line, or for each rule; then notes on what was
     and was not read; then one line that sums it up. `most`: of problems; 0 for all. `verbose`: with
     all notes.
@@ -55,15 +51,11 @@ def count_document(run: Run) -> list[RuleCount]:
     return count_rules(list_diagnostics(run))
 
 
-def _line(*parts: "str | tuple[str, str]") -> "RenderableType":
-    if is_plain("stdout"):
-        return "".join(part if isinstance(part, str) else part[0] for part in parts)
-    from rich.text import Text
-
+def _line(*parts: "str | tuple[str, str]") -> Part:
     return Text.assemble(*parts, no_wrap=True)
 
 
-def _render_diagnostic(found: ReviewDiagnostic) -> "RenderableType":
+def _render_diagnostic(found: ReviewDiagnostic) -> Part:
     """Return `file:line:col: RULE message`; what lacks a line or column has 1 there, as editors and
     problem matchers want a number.
     """
@@ -95,7 +87,7 @@ def _disarm(text: str) -> str:
     return one_line(text).replace("##[", "## [")
 
 
-def _render_counts(counts: Sequence[RuleCount]) -> "Iterator[RenderableType]":
+def _render_counts(counts: Sequence[RuleCount]) -> Iterator[Part]:
     width = max((len(_disarm(each.rule)) for each in counts), default=0)
     digits = max((len(f"{each.count:,}") for each in counts), default=0)
     for each in counts:
@@ -111,7 +103,7 @@ def _render_counts(counts: Sequence[RuleCount]) -> "Iterator[RenderableType]":
         )
 
 
-def _render_notes(run: Run, *, verbose: bool) -> "Iterator[RenderableType]":
+def _render_notes(run: Run, *, verbose: bool) -> Iterator[Part]:
     """Yield what the reviewers read, by language, what none of them read, and other notes."""
     if run.reviewing.seen:
         files = ", ".join(
@@ -147,11 +139,11 @@ def _name_reviewers(run: Run) -> str:
     return "; ".join(by)
 
 
-def _note(word: str, text: str, style: str = "dim") -> "RenderableType":
+def _note(word: str, text: str, style: str = "dim") -> Part:
     return _line((f"{word}: ", f"bold {style}"), (_disarm(text), style))
 
 
-def _render_closing(run: Run, found: Sequence[ReviewDiagnostic]) -> "RenderableType":
+def _render_closing(run: Run, found: Sequence[ReviewDiagnostic]) -> Part:
     """Return the one line that says what the review comes to, and what to type next."""
     complete = run_outcome(run) is not RunOutcome.INCOMPLETE
     head = describe_found(found) if found else _describe_none(run, complete=complete)

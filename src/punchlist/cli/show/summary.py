@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from punchlist.cli.drawing import Column, Part, Table, Text
 from punchlist.cli.show.caveats import render_caveats
 from punchlist.cli.show.layout import indent_text, render_commands, render_heading, render_next
 from punchlist.cli.show.leftovers import render_unresolved
@@ -16,13 +16,8 @@ from punchlist.model.ledger.run import Run
 from punchlist.model.ledger.timeline import pluralize
 from punchlist.views.item_words import format_proofs
 from punchlist.views.run_state import STATE_WORDS, describe_outcome, find_state
-from punchlist.views.summary import BrokenCheck, Numbers, find_broken, summarize_run
+from punchlist.views.summary import BrokenCheck, Numbers, count_items, find_broken, summarize_run
 from punchlist.views.words import format_cost, format_dollars, format_duration, tokens
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-    from rich.text import Text
 
 _STYLES = {
     RunOutcome.CLEAN: "bold green",
@@ -36,7 +31,7 @@ _STYLES = {
 
 def render_summary(
     run: Run, *, driven: bool = False, standing: str = "", verbose: bool = False
-) -> "Iterator[RenderableType]":
+) -> Iterator[Part]:
     """`driven`: a process drives the run. `standing`: what became of its fixes. `verbose`: with all
     numbers, notes and commands.
     """
@@ -50,7 +45,7 @@ def render_summary(
 
 def render_account(
     run: Run, *, driven: bool = False, standing: str = "", verbose: bool = False
-) -> "Iterator[RenderableType]":
+) -> Iterator[Part]:
     """Yield the summary without next commands."""
     yield _render_title(run, driven=driven)
     yield from _render_tally(_list_tally(run, standing, verbose=verbose))
@@ -58,9 +53,7 @@ def render_account(
     yield from render_caveats(run, verbose=verbose)
 
 
-def _render_title(run: Run, *, driven: bool) -> "Text":
-    from rich.text import Text
-
+def _render_title(run: Run, *, driven: bool) -> Text:
     summary = summarize_run(run)
     verdict, style = STATE_WORDS[find_state(run, driven=driven)], "bold yellow"
     if run.ended:
@@ -85,21 +78,17 @@ def _describe_broken(broken: BrokenCheck) -> Iterator[str]:
 
 
 def _render_tally(rows: Iterator[tuple[str, str, str]]) -> "Iterator[Table]":
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="bold", min_width=7)
-    table.add_column(justify="right")
-    table.add_column(overflow="fold")
+    columns = (Column(style="bold", least=7), Column(right=True), Column(overflow="fold"))
+    table = Table(*columns, gap=2)
     for name, number, detail in rows:
         table.add_row(f"  {name}", number, detail)
-    if table.row_count:
+    if not table.is_empty:
         yield table
 
 
 def _list_tally(run: Run, standing: str, *, verbose: bool) -> Iterator[tuple[str, str, str]]:
     """Yield the numbers that the headline does not have; all of them if `verbose`."""
-    numbers = summarize_run(run).numbers
+    numbers = count_items(run)
     if verbose:
         yield "Found", f"{numbers.reported:,}", _format_found(run, numbers)
     if numbers.fixed:
@@ -191,7 +180,7 @@ def _join_counts(parts: Counter[str] | Counter[Status]) -> str:
     return ", ".join(f"{number:,} {part}" for part, number in parts.most_common())
 
 
-def _render_questions(run: Run) -> "Iterator[RenderableType]":
+def _render_questions(run: Run) -> Iterator[Part]:
     question = run.waiting_for
     if question is not None:
         yield render_heading("The run asks")
@@ -205,13 +194,13 @@ def _render_questions(run: Run) -> "Iterator[RenderableType]":
                 yield indent_text(f"  {doubt.context}", "dim")
 
 
-def _render_next(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
+def _render_next(run: Run, *, driven: bool, standing: str) -> Iterator[Part]:
     command, why = next(next_commands(run, driven=driven, standing=standing), ("", ""))
     if command:
         yield render_next(command, why)
 
 
-def _render_commands(run: Run, *, driven: bool, standing: str) -> "Iterator[RenderableType]":
+def _render_commands(run: Run, *, driven: bool, standing: str) -> Iterator[Part]:
     """Yield all commands to type next, what became of the fixes, and the report."""
     known = dict(next_commands(run, driven=driven, standing=standing))
     pages = (path for path in run.filing.artifacts if path.endswith(".html"))
@@ -280,7 +269,7 @@ def show_diff(run: Run) -> str:
 
 def render_stop(run: Run) -> Iterator[str]:
     """Yield three lines after Ctrl-C: what is done, what is open, how to resume."""
-    numbers = summarize_run(run).numbers
+    numbers = count_items(run)
     ends = {"fixed": numbers.fixed, "filed": numbers.filed, "dismissed": numbers.dismissed}
     done = ", ".join(f"{number:,} {end}" for end, number in ends.items() if number)
     still = [pluralize(numbers.left, "item")] if numbers.left else []

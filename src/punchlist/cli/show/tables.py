@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from punchlist.cli.drawing import Table, Text
 from punchlist.cli.show.layout import make_table
 from punchlist.cli.show.leftovers import SEVERITIES
 from punchlist.cli.show.progress import COLOURS
@@ -15,16 +16,12 @@ from punchlist.views.summary import shorten_reason
 from punchlist.views.words import format_age, format_duration
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from punchlist.app.after.audit import Audit
     from punchlist.app.probe import Probe
     from punchlist.app.sandboxes import SandboxRow
 
 
-def items_table(run: Run, items: Sequence[Item]) -> "Table":
-    from rich.text import Text
-
+def items_table(run: Run, items: Sequence[Item]) -> Table:
     table = make_table("Item", "Status", "Severity", "Where", "What")
     for item in items:
         why = format_proofs(item) if item.status is Status.FIXED else unfixed_reason(item)
@@ -42,7 +39,7 @@ def items_table(run: Run, items: Sequence[Item]) -> "Table":
     return table
 
 
-def runs_table(lines: Sequence[RunLine], now: float) -> "Table":
+def runs_table(lines: Sequence[RunLine], now: float) -> Table:
     table = make_table("Run", "Result", "Started", "Took", "Repository")
     for line in lines:
         table.add_row(
@@ -55,9 +52,7 @@ def runs_table(lines: Sequence[RunLine], now: float) -> "Table":
     return table
 
 
-def probes_table(probes: "Sequence[Probe]") -> "Table":
-    from rich.text import Text
-
+def probes_table(probes: "Sequence[Probe]") -> Table:
     table = make_table("", "Name", "Version", "Note")
     for probe in probes:
         missing = ("missing", "bold red") if probe.needed else ("absent", "dim")
@@ -67,9 +62,7 @@ def probes_table(probes: "Sequence[Probe]") -> "Table":
     return table
 
 
-def sandboxes_table(rows: "Sequence[SandboxRow]") -> "Table":
-    from rich.text import Text
-
+def sandboxes_table(rows: "Sequence[SandboxRow]") -> Table:
     table = make_table("", "Child", "May")
     for row in rows:
         word, style = ("works", "green") if row.works else ("fails", "bold red")
@@ -84,7 +77,7 @@ def sandboxes_table(rows: "Sequence[SandboxRow]") -> "Table":
     return table
 
 
-def settings_table(rows: Sequence[tuple[str, object, str]]) -> "Table":
+def settings_table(rows: Sequence[tuple[str, object, str]]) -> Table:
     table = make_table("Setting", "Value", "From")
     for name, value, origin in rows:
         table.add_row(name, one_line(_format_value(value)), one_line(origin))

@@ -1,18 +1,15 @@
 """Tables of a repository over time."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from punchlist.cli.drawing import Table
 from punchlist.cli.show.layout import make_table
 from punchlist.cli.show.words import one_line
 from punchlist.views.tables.trends import AgentClaims, TrendPoint, describe_cost
 from punchlist.views.words import format_age
 
-if TYPE_CHECKING:
-    from rich.table import Table
 
-
-def trends_table(points: Sequence[TrendPoint], now: float) -> "Table":
+def trends_table(points: Sequence[TrendPoint], now: float) -> Table:
     table = make_table(
         "Run", "Started", "Unresolved", "Fixed", "Filed", "Dismissed", "Cost", "Refuted"
     )
@@ -28,7 +25,7 @@ def trends_table(points: Sequence[TrendPoint], now: float) -> "Table":
     return table
 
 
-def claims_table(agents: Sequence[AgentClaims]) -> "Table":
+def claims_table(agents: Sequence[AgentClaims]) -> Table:
     table = make_table("Agent", "Claimed fixes", "Refuted")
     for each in agents:
         table.add_row(one_line(each.agent), f"{each.claims:,}", f"{each.refuted:,}")

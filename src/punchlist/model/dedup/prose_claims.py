@@ -1,7 +1,9 @@
 """Merge claims in prose, of people and agents, that say the same of the same code."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from punchlist.model.dedup.rule_equivalence import is_shared, rule_kind
 from punchlist.model.dedup.similarity import ClaimSimilarity, are_distinct
@@ -44,20 +46,40 @@ def join_quoted(findings: Sequence[Finding], leads: Iterable[int], found: Cluste
         if findings[index].spot.line is not None:
             alike[findings[index].spot.path, _title_words(findings[index])].append(index)
     for indexes in alike.values():
-        ruled = [index for index in indexes if findings[index].rule]
-        for index in indexes if ruled else ():
-            first, last = findings[index].spot.line_range
-            there = [each for each in ruled if _touches(findings[each], first, last)]
-            if findings[index].rule or len(there) != 1:
+        claims = [index for index in indexes if not findings[index].rule]
+        if not 0 < len(claims) < len(indexes):
+            continue
+        ruled = _LineIndex(findings, [index for index in indexes if findings[index].rule])
+        for index in claims:
+            there = ruled.find_only(*findings[index].spot.line_range)
+            if there is None or findings[there].source == findings[index].source:
                 continue
-            one, two = sorted((found.find(index), found.find(there[0])))
-            if one != two and findings[there[0]].source != findings[index].source:
+            one, two = sorted((found.find(index), found.find(there)))
+            if one != two:
                 found.join(one, two)
 
 
-def _touches(finding: Finding, first: int, last: int) -> bool:
-    start, end = finding.spot.line_range
-    return start <= last and first <= end
+class _LineIndex:
+    """Findings by the lines that they cover. Those that touch a range begin before its end and do
+    not end before its start: two counts in sorted lists say how many, and two sums which one.
+    """
+
+    def __init__(self, findings: Sequence[Finding], indexes: Iterable[int]) -> None:
+        placed = [(*findings[index].spot.line_range, index) for index in indexes]
+        self._firsts, self._started = _sum_up((first, index) for first, _, index in placed)
+        self._lasts, self._ended = _sum_up((last, index) for _, last, index in placed)
+
+    def find_only(self, first: int, last: int) -> int | None:
+        """Return the one that touches these lines; None if none or several do."""
+        started, ended = bisect_right(self._firsts, last), bisect_left(self._lasts, first)
+        return self._started[started] - self._ended[ended] if started - ended == 1 else None
+
+
+def _sum_up(pairs: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Return the lines in order, and the sums of the indexes of the first 0, 1, 2 ... of them."""
+    ordered = sorted(pairs)
+    lines = [line for line, _ in ordered]
+    return lines, list(accumulate((index for _, index in ordered), initial=0))
 
 
 def _join_places(findings: Sequence[Finding], indexes: list[int], found: Clusters) -> None:

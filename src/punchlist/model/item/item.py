@@ -92,7 +92,7 @@ def next_status(status: Status, fact: Fact) -> Status:
     return MOVES[status].get(fact, status)
 
 
-class Move(Struct, frozen=True, omit_defaults=True):
+class Move(Struct, frozen=True, omit_defaults=True, gc=False):
     """A fact about one item, with who says so and why; a commit brings the proof along."""
 
     item: int
@@ -109,7 +109,7 @@ class Move(Struct, frozen=True, omit_defaults=True):
     """What was seen of a committed fix that is no proof, such as files that it touches beside."""
 
 
-class Attempt(Struct, frozen=True, omit_defaults=True):
+class Attempt(Struct, frozen=True, omit_defaults=True, gc=False):
     """One move in the item's history, kept for retries and for the issue that may come of it."""
 
     round: int
@@ -120,7 +120,7 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
     ref: str = ""
 
 
-class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Item(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """`number` is for people, `fingerprint` for machines. The first finding leads; the others were
     merged into it. `latest` is the newest sighting by each source: its place and fix fit the run's
     present tip.
@@ -155,6 +155,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def current(self) -> Finding:
         """The newest finding with the safest fix, if any has one."""
+        if len(self.sighted) == 1:
+            return self.sighted[0]
         order = list(Safety)
         return min(
             self.sighted, key=lambda each: order.index(each.fix.safety) if each.fix else len(order)
@@ -172,6 +174,8 @@ class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def severity(self) -> Severity:
         """The worst that a reviewer called it, when it was found or now."""
+        if len(self.findings) == 1 and not self.latest:
+            return self.findings[0].severity
         return worst_severity([finding.severity for finding in (*self.findings, *self.latest)])
 
     @property

@@ -1,6 +1,6 @@
 """Fold the ledger into a run; only here do events become state."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import assert_never
 
@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from punchlist.errors import UsageError
 from punchlist.model.item.item import ACTIONABLE, Item, Move, Status
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.append_only_map import AppendOnlyMap
+from punchlist.model.ledger.append_only import AppendOnlyMap
 from punchlist.model.ledger.children import add_child
-from punchlist.model.ledger.fold_work import apply_work, point_at_shown, settled
+from punchlist.model.ledger.fold_work import add_items, apply_work, point_at_shown, settled
 from punchlist.model.ledger.round_history import PastEvent, extend_history
 from punchlist.model.ledger.run import (
     Landing,
@@ -45,8 +45,9 @@ def fold(run: Run, entry: ev.Entry) -> Run:
     run = replace(
         run, history=extend_history(run.history, PastEvent(round_, run.active, event, entry.at))
     )
-    now = make_moment(entry, run.active, round_)
-    return _apply_event(replace(run, timeline=(*run.timeline, now)) if now else run, entry, event)
+    if now := make_moment(entry, run.active, round_):
+        run = replace(run, timeline=run.timeline.with_value(now))
+    return _apply_event(run, entry, event)
 
 
 def _active_seconds(run: Run, entry: ev.Entry) -> float:
@@ -90,16 +91,13 @@ def _enter_place(run: Run, entry: ev.Entry) -> Run:
     return replace(run, position=replace(now, place=entry.place, here=here))
 
 
-def _apply_moves(run: Run, moves: Iterable[Move]) -> dict[int, Item]:
-    moves = tuple(moves)
-    if not moves:
-        return run.items
-    after = dict(run.items)
+def _apply_moves(run: Run, moves: Iterable[Move]) -> Mapping[int, Item]:
+    after: dict[int, Item] = {}
     for move in moves:
-        if move.item in after:
-            moved = after[move.item].apply_move(move, run.position.round)
+        if known := after.get(move.item) or run.items.get(move.item):
+            moved = known.apply_move(move, run.position.round)
             after[move.item] = point_at_shown(moved, run.landing.shown)
-    return after
+    return add_items(run.items, after)
 
 
 def _apply_event(run: Run, entry: ev.Entry, event: ev.AnyEvent) -> Run:

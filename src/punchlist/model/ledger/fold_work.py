@@ -11,6 +11,7 @@ from punchlist.model.item.doubt import Doubt
 from punchlist.model.item.item import Fact, Item
 from punchlist.model.item.score import lowest_scores
 from punchlist.model.ledger import events as ev
+from punchlist.model.ledger.paged_map import PagedMap
 from punchlist.model.ledger.run import (
     Checking,
     FilingRecord,
@@ -148,14 +149,14 @@ def _opened_files(now: Reviewing, event: ev.Reviewed) -> dict[str, frozenset[str
 
 
 def _consolidated(run: Run, event: ev.Consolidated) -> Run:
-    items = dict(run.items)
-    items.update((item.number, item) for item in event.items)
+    items = {item.number: item for item in event.items}
     for sighting in event.sightings:
-        item = items[sighting.item].with_sighting(sighting.finding)
+        known = items.get(sighting.item) or run.items[sighting.item]
+        item = known.with_sighting(sighting.finding)
         items[sighting.item] = replace(item, in_scope=item.in_scope or sighting.ours)
     none = frozenset[str]()
     reviewing = replace(run.reviewing, fresh=(), fresh_from={}, caused=none, old=none)
-    return replace(run, items=items, reviewing=reviewing)
+    return replace(run, items=add_items(run.items, items), reviewing=reviewing)
 
 
 def _set_session(run: Run, session: str) -> dict[str, str]:
@@ -277,8 +278,17 @@ def _published(run: Run, event: ev.Published) -> Run:
         source=event.source or event.tip,
         shown=shown,
     )
-    items = {number: point_at_shown(item, shown) for number, item in run.items.items()}
-    return replace(run, landing=landing, items=items if grouped else run.items)
+    made_here = [item for item in run.items.values() if grouped and item.made_in in shown]
+    items = {item.number: point_at_shown(item, shown) for item in made_here}
+    return replace(run, landing=landing, items=add_items(run.items, items))
+
+
+def add_items(known: Mapping[int, Item], items: Mapping[int, Item]) -> Mapping[int, Item]:
+    """Return the items with those that are new or have changed."""
+    if not items:
+        return known
+    paged = known if isinstance(known, PagedMap) else PagedMap[Item]().with_entries(known)
+    return paged.with_entries(items)
 
 
 def point_at_shown(item: Item, shown: Mapping[str, str]) -> Item:

@@ -18,8 +18,9 @@ from punchlist.model.item.score import Score
 from punchlist.model.item.todo import Todo
 from punchlist.model.item.usage import Usage
 from punchlist.model.ledger import events as ev
-from punchlist.model.ledger.append_only_map import AppendOnlyMap
+from punchlist.model.ledger.append_only import AppendOnlyList, AppendOnlyMap
 from punchlist.model.ledger.children import Children
+from punchlist.model.ledger.paged_map import PagedMap
 from punchlist.model.ledger.round_history import PastEvent
 from punchlist.model.ledger.timeline import Moment
 from punchlist.model.patch.hunk import Diff
@@ -263,7 +264,7 @@ class Run(Struct, frozen=True, kw_only=True):
     last_at: float = 0
     active: float = 0
     """Seconds during which a process was driving it."""
-    items: dict[int, Item] = {}
+    items: Mapping[int, Item] = PagedMap()
     work: RoundWork = RoundWork()
     last_batch: int = 0
     position: WorkflowPosition = WorkflowPosition()
@@ -274,7 +275,7 @@ class Run(Struct, frozen=True, kw_only=True):
     asking: Conversation = Conversation()
     by_item: ByItem = ByItem()
     children: Children = Children()
-    timeline: tuple[Moment, ...] = ()
+    timeline: AppendOnlyList[Moment] = AppendOnlyList()
     history: tuple[PastEvent, ...] = ()
     """Reviews, and results of agents' attempts."""
     trouble: tuple[str, ...] = ()

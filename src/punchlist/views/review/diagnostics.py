@@ -17,13 +17,11 @@ _DONE = (Status.FIXED, Status.DISMISSED)
 _UNRULED = "finding"
 
 
-class ReviewDiagnostic(Struct, frozen=True, kw_only=True):
+class ReviewDiagnostic(Struct, frozen=True, kw_only=True, gc=False):
     """`rule` is one word; a finding without a rule has the name of its reviewer there."""
 
     number: int
     spot: Spot
-    rule: str
-    message: str
     severity: Severity
     fixable: bool
     """Whether a tool knows a fix that it calls safe or unsafe; fixes only to be shown do not count.
@@ -31,6 +29,15 @@ class ReviewDiagnostic(Struct, frozen=True, kw_only=True):
     in_scope: bool
     finding: Finding
     fingerprint: str
+
+    @property
+    def rule(self) -> str:
+        named = one_line(self.finding.rule or self.finding.source)
+        return "-".join(named.split()) or _UNRULED
+
+    @property
+    def message(self) -> str:
+        return _drop_rule(one_line(self.finding.title), self.rule) or "(no words)"
 
 
 class RuleCount(Struct, frozen=True, kw_only=True):
@@ -61,12 +68,9 @@ def _sort_key(found: ReviewDiagnostic) -> tuple[str, int, int, int]:
 def _make_diagnostic(item: Item) -> ReviewDiagnostic:
     lead = item.current
     fix = lead.fix
-    rule = "-".join(one_line(item.lead.rule or item.lead.source).split()) or _UNRULED
     return ReviewDiagnostic(
         number=item.number,
         spot=lead.spot,
-        rule=rule,
-        message=_drop_rule(one_line(item.lead.title), rule) or "(no words)",
         severity=item.severity,
         fixable=fix is not None and fix.safety is not Safety.DISPLAY,
         in_scope=item.in_scope,
