@@ -53,8 +53,9 @@ def test_an_unsafe_fix_that_no_test_executes_does_not_land(bench):
 
 
 def test_later_rounds_know_the_lines_by_where_they_were_on_the_base(make_bench):
-    words = Words(safety=Safety.UNSAFE, bad=(MAJOR, "1\nz = poor"), poor=(MINOR, "good"))
-    bench = make_bench({"a.py": "x = bad\ny = worse\n"}, words)
+    first = Words("first", Safety.UNSAFE, bad=(MAJOR, "1\nz = poor"))
+    then = Words("then", Safety.UNSAFE, poor=(MINOR, "good"))
+    bench = make_bench({"a.py": "x = bad\ny = worse\n"}, first, then)
     bench.judge.lines = ExecutedLines({"a.py": (1,)})
     run = bench.run()
     assert len(run.landing.landed) == 2

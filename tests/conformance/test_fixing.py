@@ -26,7 +26,7 @@ from punchlist.cli.drawing import draw_lines
 from punchlist.cli.show.item import render_item
 from punchlist.errors import RepositoryError
 from punchlist.model.checks.protected import Protected
-from punchlist.model.finding.finding import Fix, Safety, Splice
+from punchlist.model.finding.finding import Fix, Splice
 from punchlist.model.item.batch import Batch
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.ledger.outcome import RunOutcome
@@ -360,7 +360,8 @@ def test_an_item_whose_reviewer_had_nothing_to_do_later_is_not_gone(make_bench):
 def test_a_round_that_cannot_be_planned_does_not_do_the_last_one_s_work_again(make_bench):
     bench = make_bench(
         {"a.py": "one\nmore\n"},
-        Words(safety=Safety.UNSAFE, one=(MAJOR, "two"), two=(MAJOR, "three"), more=(MAJOR, None)),
+        Words("first", one=(MAJOR, "two"), more=(MAJOR, None)),
+        Words("then", two=(MAJOR, "three")),
     )
     asked, at = [], bench.git.open_tree
 

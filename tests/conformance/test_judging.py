@@ -283,8 +283,8 @@ class Shaky(Judge):
 
 
 def test_a_fix_that_only_a_flaky_test_speaks_against_is_tried_again(make_bench):
-    chain = Words(safety=Safety.UNSAFE, one=(MAJOR, "two"), two=(MAJOR, "three"))
-    bench = make_bench({"a.py": "one\n"}, chain)
+    first, then = Words("first", one=(MAJOR, "two")), Words("then", two=(MAJOR, "three"))
+    bench = make_bench({"a.py": "one\n"}, first, then)
     flaky = (False, True, True)  # of all tests, of the red one alone, of all tests again
     accused = (False, False, True, False)  # the last three: alone, without the fix, and with it
     bench.judge = Shaky(*flaky, *accused)

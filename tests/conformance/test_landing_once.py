@@ -4,7 +4,7 @@ import pytest
 from scripted import MAJOR, Judge, MemoryGit, Said, Watch, Words, finding
 
 from punchlist.errors import RepositoryError
-from punchlist.model.finding.finding import Fix, Safety, Splice
+from punchlist.model.finding.finding import Fix, Splice
 from punchlist.model.item.item import Fact, Status
 from punchlist.model.item.proof import ProofClass
 from punchlist.model.ledger import events as ev
@@ -50,8 +50,8 @@ class Unlucky(MemoryGit):
 
 @pytest.fixture
 def unlucky(make_bench):
-    def make(*troubles, files=None, safety=Safety.SAFE, **words):
-        judge = Words(safety=safety, **(words or {"bad": (MAJOR, "good")}))
+    def make(*troubles, files=None, **words):
+        judge = Words(**(words or {"bad": (MAJOR, "good")}))
         bench = make_bench(files or {"a.py": "bad\n"}, judge)
         bench.git = Unlucky(bench.git.commits["base"], *troubles)
         return bench
@@ -91,7 +91,8 @@ def test_where_git_makes_no_commit_the_items_are_open_again_with_the_reason_and_
 
 
 def test_a_branch_that_cannot_be_shown_loses_no_round_and_is_shown_by_the_next_one(unlucky):
-    bench = unlucky("stuck", safety=Safety.UNSAFE, bad=(MAJOR, "odd"), odd=(MAJOR, "good"))
+    bench = unlucky("stuck", bad=(MAJOR, "odd"))
+    bench.reviewers["then"] = Words("then", odd=(MAJOR, "good"))
     seen = {}
     run = bench.run(
         watch=Watch(

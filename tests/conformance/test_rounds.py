@@ -1,7 +1,5 @@
 """Rounds: when a loop is done, when a person is asked, what the answers do, and how circles are noticed."""
 
-from itertools import islice
-
 import pytest
 from msgspec.structs import replace
 from scripted import MAJOR, MINOR, Said, Words, finding
@@ -10,7 +8,7 @@ from made import made_run
 from punchlist.engine.stop_rules import stop_reason
 from punchlist.errors import WorkflowError
 from punchlist.model.dedup.identity import Source
-from punchlist.model.finding.finding import Safety, Spot
+from punchlist.model.finding.finding import Spot
 from punchlist.model.item.item import Fact, Item, Status
 from punchlist.model.ledger.run import Round, Run, WorkflowPosition
 from punchlist.workflow.language import Until
@@ -165,18 +163,27 @@ def test_safe_fixes_that_uncover_one_another_are_one_fix(make_bench):
 
 def test_fixes_that_uncover_one_another_are_followed_to_the_end(make_bench):
     chain = {f"step{n}": (MAJOR, f"step{n + 1}") for n in range(6)}
-    bench = make_bench({"a.py": "step0\n"}, Words(safety=Safety.UNSAFE, **chain))
+    even, odd = [{word: chain[word] for word in [*chain][first::2]} for first in (0, 1)]
+    bench = make_bench({"a.py": "step0\n"}, Words("even", **even), Words("odd", **odd))
     run = bench.run(asking(rounds=8, cap=8))
+    assert len(run.position.rounds) == 6, "what another reviewer reports is an item of its own"
     assert run.position.rounds[-1].stop == "no must-fix item is open"
     assert len(run.find_items(Status.FIXED)) == 6
     assert run.ended == "fixed"
 
 
 class Chain(Words):
-    """Reports the first word of a file only, at its columns, as linters do with `elif`s."""
+    """Reports the first word of a file only, at its columns, as linters do with `elif`s; two of
+    them take turns.
+    """
+
+    def __init__(self, name, turn, **words):
+        super().__init__(name, **words)
+        self.turn = turn
 
     def _in(self, tree, path):
-        for first in islice(super()._in(tree, path), 1):
+        words = list(super()._in(tree, path))
+        for first in words[:1] if len(words) % 2 == self.turn else ():
             text, splice = tree.text(path), first.fix.splices[0]
             column = splice.start - text.rfind("\n", 0, splice.start)
             spot = Spot(path, first.spot.line, None, column, column + splice.end - splice.start)
@@ -185,9 +192,8 @@ class Chain(Words):
 
 def test_links_of_a_chain_that_look_alike_are_items_of_their_own(make_bench):
     links = "".join(f"    elif kind == {n}:\n        return {n}\n" for n in range(5))
-    bench = make_bench(
-        {"a.py": f"def f(kind):\n{links}"}, Chain(safety=Safety.UNSAFE, **{"elif": (MINOR, "if")})
-    )
+    turns = [Chain(f"chain{turn}", turn, **{"elif": (MINOR, "if")}) for turn in (0, 1)]
+    bench = make_bench({"a.py": f"def f(kind):\n{links}"}, *turns)
     run = bench.run()
     assert [item.status for item in run.items.values()] == [Status.FIXED] * 5
     assert not any(item.undone for item in run.items.values())
