@@ -1,5 +1,6 @@
 """`punchlist setup` reaches the registries that the user's own settings name, whatever the project asks for."""
 
+import os
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -7,8 +8,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import fresh_clone
+import needs
 from punchlist.adapters.egress.traffic import EgressLog
 from punchlist.adapters.environments.registries import build_egress
+from punchlist.adapters.environments.registry_settings import complete_environment, list_sources
+from punchlist.adapters.process.registry_environment import list_registry_files
 
 
 class Files(SimpleHTTPRequestHandler):
@@ -47,19 +51,31 @@ attempt("http://collector.example/")
 """
 
 
+@pytest.mark.parametrize(
+    "place", ["config/pip/pip.conf", *needs.rarely(".pip/pip.conf", "config/uv/uv.toml", "")]
+)
 def test_a_project_that_names_another_registry_or_host_does_not_reach_it(
-    repo, make_punchlist, registries
+    repo, make_punchlist, registries, tmp_path, place
 ):
+    """The user's own is named in a file, or in a variable."""
     own, foreign = (f"127.0.0.1:{server.server_address[1]}" for server in registries)
     requirements = f"--extra-index-url http://{foreign}/simple\ntext-folding\n"
     backend = BACKEND + fresh_clone.BACKEND
-    repo.commit({**fresh_clone.FILES, "requirements.txt": requirements, "backend.py": backend})
+    theirs = {"pip.conf": f"[global]\nindex-url = http://{foreign}/simple\n", "backend.py": backend}
+    repo.commit({**fresh_clone.FILES, **theirs, "requirements.txt": requirements})
     punchlist = make_punchlist(repo.root)
-    punchlist.env |= {
-        "PIP_INDEX_URL": f"http://{own}/simple",
-        "PIP_CONFIG_FILE": "/dev/null",
-        "PIP_RETRIES": "0",
-    }
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
+        del punchlist.env[name]
+    punchlist.env |= {"HOME": str(tmp_path / "home"), "PIP_RETRIES": "0"}
+    punchlist.env["XDG_CONFIG_HOME"] = str(tmp_path / "home/config")
+    if place:
+        settings = tmp_path / "home" / place
+        settings.parent.mkdir(parents=True)
+        section = "index-url" if place.endswith(".toml") else "[global]\nindex-url"
+        quote = '"' if place.endswith(".toml") else ""
+        settings.write_text(f"{section} = {quote}http://{own}/simple{quote}\n")
+    else:
+        punchlist.env["PIP_INDEX_URL"] = f"http://{own}/simple"
     made = punchlist("setup", "--yes")
     assert made.returncode == 0, made.stderr
     assert f"refused: {foreign} (not listed); list it in setup.hosts" in made.stderr
@@ -69,9 +85,8 @@ def test_a_project_that_names_another_registry_or_host_does_not_reach_it(
 
 
 def allowed(environment, installer="pip", hosts=()):
-    return [
-        str(rule) for rule in build_egress(environment, hosts, installer, EgressLog()).policy.rules
-    ]
+    known = complete_environment(environment, installer)
+    return [str(rule) for rule in build_egress(known, hosts, installer, EgressLog()).policy.rules]
 
 
 PYPI = ["pypi.org:443", "files.pythonhosted.org:443"]
@@ -91,7 +106,13 @@ PYPI = ["pypi.org:443", "files.pythonhosted.org:443"]
         ("pip", {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/wheels"}, []),
         ("uv", {"UV_DEFAULT_INDEX": "https://uv.corp/simple"}, ["uv.corp:443"]),
         ("uv", {"UV_INDEX": "corp=https://uv.corp/simple"}, ["uv.corp:443", *PYPI]),
-        ("uv", {"PIP_INDEX_URL": "https://pip.corp/simple"}, ["pip.corp:443", *PYPI]),
+        ("uv", {"PIP_INDEX_URL": "https://pip.corp/simple"}, ["pip.corp:443"]),
+        ("pip", {"UV_DEFAULT_INDEX": "https://uv.corp/simple"}, ["uv.corp:443"]),
+        (
+            "uv",
+            {"PIP_INDEX_URL": "https://pip.corp/x", "UV_INDEX": "c=https://uv.corp/y"},
+            ["uv.corp:443", *PYPI],
+        ),
         ("pip", {"PIP_INDEX_URL": "https://pypi.org/simple"}, PYPI),
         ("pip", {"PIP_PROXY": "http://proxy.corp:3128"}, PYPI),
         ("pip", {"HTTPS_PROXY": "http://proxy.corp:3128"}, PYPI),
@@ -117,3 +138,56 @@ def test_the_registries_are_those_of_the_user_s_files(tmp_path):
         "e.corp:8443",
     ]
     assert allowed(home, "uv") == ["uv.corp:443", "d.corp:443"]
+
+
+def write_settings(folder, **texts):
+    """Write files of settings; return the variable that leads to them."""
+    for name, text in texts.items():
+        (folder / name).mkdir()
+        (folder / name / {"pip": "pip.conf", "uv": "uv.toml"}[name]).write_text(text)
+    return {"XDG_CONFIG_HOME": str(folder)}
+
+
+def test_uv_is_told_of_the_registries_of_pip_where_its_own_settings_name_none(tmp_path):
+    text = "[global]\nindex-url = https://pip.corp/x\ncert = /ca.pem\n[install]\nextra-index-url =\n  https://a.corp/y\n  https://b.corp/z\nfind-links = ~/w /v\ntrusted-host = a.corp\n"
+    files = write_settings(tmp_path, pip=text, uv="offline = false\n[pip]\nstrict = true\n")
+    made = complete_environment(files, "uv")
+    assert {name: made[name] for name in made if name.startswith(("UV_", "SSL_"))} == {
+        "UV_DEFAULT_INDEX": "https://pip.corp/x",
+        "UV_INDEX": "https://a.corp/y https://b.corp/z",
+        "UV_FIND_LINKS": f"{os.environ['HOME']}/w,/v",
+        "UV_INSECURE_HOST": "a.corp",
+        "SSL_CERT_FILE": "/ca.pem",
+    }
+    own = complete_environment({**files, "UV_INDEX_URL": "https://uv.corp"}, "uv")
+    assert [name for name in own if name.startswith("UV_")] == ["UV_INDEX_URL"]
+
+
+def test_pip_is_told_of_the_registries_of_uv_where_its_own_settings_name_none(tmp_path):
+    text = 'find-links = ["/w"]\n[[index]]\nurl = "https://a.corp"\nexplicit = true\n[[index]]\nname = "b"\nurl = "https://b.corp"\n[[index]]\nurl = "https://c.corp"\ndefault = true\n'
+    files = write_settings(tmp_path, uv=text, pip="[global]\nretries = 1\n")
+    made = complete_environment(files, "pip")
+    assert {
+        name: made[name] for name in made if name.startswith("PIP_") and name != "PIP_CERT"
+    } == {
+        "PIP_INDEX_URL": "https://c.corp",
+        "PIP_EXTRA_INDEX_URL": "https://b.corp",
+        "PIP_FIND_LINKS": "/w",
+    }
+    assert list_sources(files, "uv") == ["https://a.corp", "https://b.corp", "https://c.corp", "/w"]
+
+
+def test_a_user_who_tells_pip_to_read_no_file_is_obeyed(tmp_path):
+    files = write_settings(tmp_path, pip="[global]\nindex-url = https://pip.corp/x\n")
+    assert allowed({**files, "PIP_CONFIG_FILE": "/dev/null"}) == PYPI
+
+
+def test_a_mirror_in_a_folder_is_seen_with_the_files_that_its_pages_link_to(tmp_path):
+    for name in ("mirror/simple", "mirror/packages", "mirror/private", "wheels"):
+        (tmp_path / name).mkdir(parents=True)
+    found = list_registry_files(
+        {"XDG_CONFIG_HOME": "/nowhere", "PIP_FIND_LINKS": str(tmp_path / "wheels")},
+        [f"file://{tmp_path}/mirror/simple https://a.corp"],
+    )
+    below = [path.relative_to(tmp_path) for path in found if path.is_relative_to(tmp_path)]
+    assert [*map(str, below)] == ["wheels", "mirror/simple", "mirror/packages"]

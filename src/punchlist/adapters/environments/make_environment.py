@@ -28,6 +28,7 @@ from punchlist.adapters.environments.registries import (
     describe_refusal,
     installer_environment,
 )
+from punchlist.adapters.environments.registry_settings import complete_environment, list_sources
 from punchlist.adapters.environments.tree_links import NOTE, EnvironmentNote, find_links, read_note
 from punchlist.adapters.folders.look import is_file, is_link, list_folder, path_exists, resolve_path
 from punchlist.adapters.folders.remove import remove_folder
@@ -147,8 +148,9 @@ class EnvironmentMaker:
         self._ground = replace(ground, kind=ChildKind.SETUP)
         self._draft = plan.folder.with_name(f"{_MAKING}{secrets.token_hex(4)}")
         self._sandboxed = sandbox_kind() == "bubblewrap"
-        self._registry = registry_environment()
         installer = "uv" if which("uv") else "pip"
+        self._registry = complete_environment(registry_environment(), installer)
+        self._sources = list_sources(self._registry, installer)
         self._egress = build_egress(self._registry, hosts, installer, EgressLog())
 
     async def make(self, say: Callable[[str], None]) -> None:
@@ -203,7 +205,8 @@ class EnvironmentMaker:
         work = Path(tempfile.mkdtemp(dir=temporary))
         python = [self._plan.python.path]
         with prepare_launch(self._tree, self._ground, work, python) as stage:
-            binds = [(path, path, False) for path in list_registry_files(registry)]
+            files = list_registry_files(registry, self._sources)
+            binds = [(path, path, False) for path in files]
             binds += [(temporary, temporary, True), (self._draft / "env", self._place, True)]
             env = {
                 **base_environment(),

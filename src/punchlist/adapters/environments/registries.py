@@ -1,12 +1,7 @@
 """The package registries that the user's own settings name for pip and uv, and nothing else."""
 
-import configparser
-import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from punchlist.adapters.egress.door import Egress, proxy_environment
@@ -20,9 +15,11 @@ from punchlist.adapters.egress.policy import (
     parse_rule,
 )
 from punchlist.adapters.egress.traffic import EgressLog, RefusedTry
+from punchlist.adapters.environments.registry_settings import read_settings
 from punchlist.errors import SettingsError
 
-_PYPI = (HostRule("pypi.org"), HostRule("files.pythonhosted.org"))
+_PYPI = (HostRule("pypi.org", inside=True), HostRule("files.pythonhosted.org", inside=True))
+"""Where these lead is the word of the user's own resolver: a company may have its mirror there."""
 _URL = re.compile(r"https?://[^\s,;'\"]+")
 _PROXY_NAMES = "PIP_PROXY HTTPS_PROXY https_proxy ALL_PROXY all_proxy".split()
 _AUTHORITIES = "PIP_CERT SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE".split()
@@ -39,15 +36,9 @@ def build_egress(
 
     `environment` has the variables about registries; `hosts` are those that the user lists.
     """
-    configured = [*_read_pip_files(environment)] if installer == "pip" else []
-    configured += [*_read_uv_files(environment)] if installer == "uv" else []
-    variables = [
-        (name, value)
-        for name, value in environment.items()
-        if name.startswith(("PIP_", "UV_")) and name not in _PROXY_NAMES
-    ]
-    rules = [rule for _, text in (*configured, *variables) for rule in _find_rules(text)]
-    replaced = {name for name, _ in configured} | {name for name, _ in variables}
+    settings = read_settings(environment, installer)
+    rules = [rule for name, text in settings if "PROXY" not in name for rule in _find_rules(text)]
+    replaced = {name for name, _ in settings}
     if replaced.isdisjoint(_REPLACES_PYPI[installer]):
         rules += _PYPI
     elif any(rule.host == _PYPI[0].host for rule in rules):
@@ -95,47 +86,3 @@ def _find_rules(text: str) -> Iterator[HostRule]:
 
 def _no_proxy(environment: Mapping[str, str]) -> str:
     return environment.get("NO_PROXY") or environment.get("no_proxy") or ""
-
-
-def _read_pip_files(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the settings in pip's files, named as its variables are."""
-    home, own = Path(os.environ.get("HOME", "/")), Path(environment.get("XDG_CONFIG_HOME", "/"))
-    files = [Path("/etc/pip.conf"), Path("/etc/xdg/pip/pip.conf"), home / ".pip/pip.conf"]
-    files += [own / "pip/pip.conf", Path(environment.get("PIP_CONFIG_FILE") or "/dev/null")]
-    for file in files:
-        parser = configparser.RawConfigParser(strict=False)
-        try:
-            parser.read_string(file.read_text())
-        except (OSError, UnicodeDecodeError, configparser.Error):
-            continue
-        for section in parser.sections():
-            for name, value in parser.items(section):
-                if "proxy" not in name:
-                    yield f"PIP_{name.upper().replace('-', '_')}", value
-
-
-def _read_uv_files(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the settings in uv's files, named as its variables are."""
-    own = Path(environment.get("XDG_CONFIG_HOME", "/"))
-    named = environment.get("UV_CONFIG_FILE")
-    files = [Path(named)] if named else [Path("/etc/uv/uv.toml"), own / "uv/uv.toml"]
-    for file in files:
-        try:
-            settings = tomllib.loads(file.read_text())
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-            continue
-        yield from _flatten(settings)
-
-
-def _flatten(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from _flatten(value)
-        elif isinstance(value, list):
-            for each in value:
-                table = each if isinstance(each, dict) else {name: each}
-                yield from _flatten(table)
-                if table.get("default") is True:
-                    yield "UV_DEFAULT_INDEX", str(table.get("url"))
-        elif "proxy" not in name:
-            yield f"UV_{name.upper().replace('-', '_')}", str(value)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from punchlist.adapters.folders.look import is_file, is_folder
@@ -16,6 +16,8 @@ _PASSED = re.compile(
 )
 """No setting that says where to install, and no token for publishing."""
 _SYSTEM_FILES = ("/etc/pip.conf", "/etc/xdg/pip", "/etc/uv", "/etc/xdg/uv")
+_MIRRORED = ("packages", "files")
+"""Where a mirror in a folder has what the pages in its folder `simple` link to."""
 
 
 def registry_environment() -> dict[str, str]:
@@ -25,11 +27,15 @@ def registry_environment() -> dict[str, str]:
     return {**passed, "XDG_CONFIG_HOME": str(settings)}
 
 
-def list_registry_files(environment: Mapping[str, str]) -> list[Path]:
-    """Return the files and folders that the variables name, and the settings of pip and uv."""
-    words = (word.removeprefix("file://") for text in environment.values() for word in text.split())
+def list_registry_files(environment: Mapping[str, str], sources: Sequence[str]) -> list[Path]:
+    """Return the files and folders that the variables and the sources of packages name, and the
+    settings of pip and uv.
+    """
+    texts = (re.split(r"[\s,]+", text) for text in (*environment.values(), *sources))
+    words = (word.removeprefix("file://") for text in texts for word in text)
     folder = Path(environment["XDG_CONFIG_HOME"])
     own = (folder / "pip", folder / "uv", *map(Path, _SYSTEM_FILES))
-    named = (Path(word) for word in words if word.startswith("/"))
-    found = (path for path in (*named, *own) if path != folder)
+    named = [Path(word) for word in words if word.startswith("/")]
+    mirrors = (path.parent / name for path in named if path.name == "simple" for name in _MIRRORED)
+    found = (path for path in (*named, *mirrors, *own) if path != folder)
     return [path for path in found if is_file(path) or is_folder(path)]
