@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of Pythons: each would c
 .PHONY: demo test fast soak matrix system agents lint types format reference refresh site newcomer bench release-check clean
 
 demo: $(PRODUCT)
-	@$(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
+	@PATH="$$PATH:$(CURDIR)/$(VENV)/uv/bin" $(BIN)/punchlist demo || [ $$? -eq 1 ]  # 1: findings are left, as they are meant to be
 
 # The parts of the set-up go side by side; tests that drive agents wait until these are there. Lint and types run beside the
 # tests and are printed after them.

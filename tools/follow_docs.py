@@ -257,6 +257,8 @@ def open_terminal(folder: Path, command: list[str]) -> Terminal:
             "PYTHONPATH": str(ROOT / "src"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "COLUMNS": "160",
+            "PIP_NO_INDEX": "1",  # the demo would fetch coverage.py; pages hold with and without it
+            "UV_OFFLINE": "1",
         },
     )
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import release_check
 
+import needs
+
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;(.*))?")
 
 
@@ -63,7 +65,7 @@ def repack(found: Distribution, folder: Path) -> None:
     """Write the wheel that an installed package came from, as far as pip looks at it."""
     about = re.findall(r"^Tag: (.*)", found.read_text("WHEEL"), re.MULTILINE)
     stem = f"{normalize(found.name).replace('-', '_')}-{found.version}"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(folder / f"{stem}-{about[0]}.whl", "w") as wheel:
         info = next(file.parts[0] for file in found.files if file.name == "METADATA")
         for file in found.files:
@@ -77,3 +79,11 @@ def repack(found: Distribution, folder: Path) -> None:
             if path.suffix != ".pyc":
                 wheel.write(path, name)
         wheel.writestr(f"{info}/RECORD", "")
+
+
+def pack_coverage(folder: Path) -> None:
+    """Write the wheel of the coverage.py that `make test` installed for itself."""
+    prefix = Path(needs.covered_python()).parents[1]
+    [site] = map(str, prefix.glob("lib/python*/site-packages"))
+    [found] = Distribution.discover(name="coverage", path=[site])
+    repack(found, folder)

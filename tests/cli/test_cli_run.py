@@ -10,6 +10,7 @@ import sys
 import tomllib
 
 import pytest
+from loopback_index import pack_coverage
 
 
 def test_a_run_ends_with_a_summary_that_says_what_where_and_what_next(done):
@@ -388,14 +389,25 @@ def test_python_in_a_check_is_the_projects_own_and_other_programs_are_looked_for
     assert planned[0]["python_from"] == ".venv in your checkout"
 
 
-def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_path):
+@pytest.mark.parametrize("covered", [True, False])
+def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_path, covered):
+    """It installs coverage.py for its tests where that can be had, and goes on where it cannot."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    if covered:
+        pack_coverage(wheels)
+    punchlist.env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
     ran = punchlist("demo", "--folder", str(tmp_path / "demo"))
     assert ran.returncode == 1, ran.stderr
+    assert ("coverage.py cannot be installed here" in ran.stderr) is not covered
+    assert ("coverage.py is not installed" in ran.stdout) is not covered
     assert "How to read this" in ran.stderr
     assert "Referenced file deleted" in ran.stdout
     assert "breaks " in ran.stdout
     repository = tmp_path / "demo" / "stockroom"
     assert punchlist("audit", cwd=repository).returncode == 0
+    shown = punchlist("show", "7", cwd=repository).stdout
+    assert ("executing 1 of its 1 changed line" in shown) is covered
     assert punchlist("demo", "--folder", str(tmp_path / "demo")).returncode == 2
 
 

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from punchlist.adapters.checks.environment import CheckoutContext, LaunchSpec, prepare_launch
 from punchlist.adapters.egress.run_behind_proxy import run_behind_proxy
 from punchlist.adapters.egress.traffic import EgressLog
+from punchlist.adapters.environments.find_pythons import FoundPython, find_python_with
 from punchlist.adapters.environments.named_packages import NamedPackages
 from punchlist.adapters.environments.registries import (
     build_egress,
@@ -44,11 +45,13 @@ from punchlist.ports.tree import Tree
 from punchlist.views.safe_text import remove_secrets
 
 PINS = "pins.txt"
+_COVERAGE = "coverage"
 _MAKING = ".making-"
 _QUOTAS = PROFILES[ChildKind.SETUP].quotas
 _SHOWN = 1200
 _VERSION = "import sys; print('%d.%d.%d' % sys.version_info[:3], sys.executable)"
 _LOGIN = re.compile(r"(?<=://)[^/\s@]+@")
+_AT_ONCE = {"PIP_RETRIES": "0", "PIP_DEFAULT_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
 _CLAUSE = re.compile(r"(>=|<=|==|!=|~=|\^|~|>|<)\s*(\d+(?:\.\d+)*)")
 
 
@@ -76,6 +79,8 @@ class SetupPlan(Struct, frozen=True, kw_only=True):
     pins: tuple[str, ...] = ()
     steps: tuple[SetupStep, ...]
     sandbox: str = ""
+    patient: bool = True
+    """Installers ask a registry again that does not answer; that takes a quarter of a minute."""
 
     @property
     def made(self) -> bool:
@@ -112,6 +117,23 @@ async def _ask_version(path: str) -> BasePython | None:
     return BasePython(executable, version) if ran.ok and executable else None
 
 
+def plan_coverage(folder: Path, python: BasePython) -> tuple[SetupStep, ...]:
+    """Return the commands that make an environment with coverage.py alone, in the least time; none
+    if the Python has it.
+    """
+    base, create = [FoundPython(python.path, "")], (python.path, "-m", "venv")
+    if find_python_with(base, _COVERAGE):
+        return ()
+    target, uv = ("--python", str(folder / "bin/python")), which("uv")
+    if uv:
+        install: tuple[str, ...] = (uv, "pip", "install", *target)
+    elif find_python_with(base, "pip"):
+        install = (python.path, "-m", "pip", *target, "install")
+    else:
+        return SetupStep((*create, str(folder))), SetupStep((*_installer(folder), _COVERAGE))
+    return SetupStep((*create, "--without-pip", str(folder))), SetupStep((*install, _COVERAGE))
+
+
 def plan_steps(
     named: NamedPackages, texts: dict[str, str], folder: Path, python: BasePython, *, pytest: bool
 ) -> tuple[SetupStep, ...]:
@@ -132,7 +154,7 @@ def plan_steps(
     if pytest and not re.search(r"^\s*pytest(?![\w.-])", listed, re.MULTILINE):
         steps.append((*install, *pins, "pytest"))
     made = [SetupStep(command) for command in steps]
-    return (create, *made, SetupStep((*install, *pins, "coverage"), optional=True))
+    return (create, *made, SetupStep((*install, *pins, _COVERAGE), optional=True))
 
 
 class EnvironmentMaker:
@@ -218,6 +240,7 @@ class EnvironmentMaker:
                 "UV_CACHE_DIR": str(temporary / "uv"),
                 "UV_PYTHON_DOWNLOADS": "never",
                 "TMPDIR": str(temporary),
+                **({} if self._plan.patient else _AT_ONCE),
                 **(installer_environment(self._egress) if can_hold_network() else {}),
             }
             fenced = replace(stage.sandbox, binds=(*stage.sandbox.binds, *binds))

@@ -131,6 +131,6 @@ async def forget_broken_fixes(session: Session) -> None:
 
 
 async def drop_repository(session: Session) -> None:
-    """Delete punchlist's own repository and its trees; issues and permissions stay."""
-    for name in ("git", "trees"):
+    """Delete punchlist's own repository, trees and environments; issues and permissions stay."""
+    for name in ("git", "trees", FOLDER):
         remove_folder(session.repository_folder / name)

@@ -5,8 +5,13 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.command import Git
+from punchlist.app.session import Session
+from punchlist.app.start.environment import make_environment, plan_environment
+from punchlist.errors import ToolError
 
 _TEMPLATE = ".txt"
 """The demo's files end with .txt, so that no tool takes its defects for ours."""
@@ -21,7 +26,7 @@ _AUTHOR = {
 _FIRST = 1_767_600_000
 """Seconds of the first commit, fixed so that commits have the same names everywhere."""
 
-__all__ = ["make_demo", "temporary_folder"]
+__all__ = ["install_coverage", "make_demo", "temporary_folder"]
 
 
 async def make_demo(folder: Path) -> tuple[Path, Path]:
@@ -40,6 +45,23 @@ async def make_demo(folder: Path) -> tuple[Path, Path]:
     (root / _DELETED).unlink()
     await _commit_all(git, "Drop the import from the old till", 1)
     return root, review
+
+
+async def install_coverage(session: Session) -> str:
+    """Make an environment for the demo's tests that tells which lines they execute; return why it
+    could not be made, or "".
+    """
+    from punchlist.adapters.environments.make_environment import plan_coverage
+
+    plan = await plan_environment(session)
+    steps = plan_coverage(plan.folder, plan.python)
+    if not steps:
+        return ""
+    try:
+        await make_environment(session, replace(plan, steps=steps, patient=False), lambda _: None)
+    except ToolError as error:
+        return str(error).strip().splitlines()[-1]
+    return ""
 
 
 async def _commit_all(git: Git, message: str, number: int) -> None:

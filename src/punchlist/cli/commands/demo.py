@@ -11,13 +11,14 @@ from typing import Any
 import click
 
 from punchlist.app.after.clean import drop_repository, forget_broken_fixes
-from punchlist.app.start.demo import make_demo, temporary_folder
+from punchlist.app.start.demo import install_coverage, make_demo, temporary_folder
 from punchlist.app.start.request import Request
 from punchlist.cli import options
 from punchlist.cli.exit_codes import Exit
 from punchlist.cli.run_driver import start_and_show
 from punchlist.cli.session import current_folder, run_session
 from punchlist.cli.show.summary import render_account
+from punchlist.cli.show.words import one_line
 from punchlist.cli.terminal import note
 from punchlist.errors import UsageError
 from punchlist.model.patch.change import ScopeKind
@@ -61,6 +62,8 @@ def _run_demo(folder: Path, output: options.OutputMode, *, kept: bool) -> Exit:
         if not kept:
             at_end.callback(run_session, drop_repository)
         at_end.callback(run_session, forget_broken_fixes)  # the next demo tells the same
+        if (lacks := run_session(install_coverage)) and talks:
+            note(texts["uncovered"].format(why=one_line(lacks)), "")
         request = Request(kind=ScopeKind.ALL, findings=(str(findings),), allow_checks=True)
         code = run_session(
             lambda session: start_and_show(session, request, output, tell=render_account)
