@@ -75,7 +75,7 @@ def test_a_run_in_another_terminal_is_stopped_and_can_be_resumed(slow, begun):
     _, err = running.communicate(timeout=30)
     assert stopped.returncode == 0, stopped.stderr
     run = slow.json("status")
-    assert f"run {run['run']} is stopped; punchlist resume {run['run']} goes on" in stopped.stdout
+    assert f"run {run['run']} is stopped; `punchlist resume {run['run']}` goes on" in stopped.stdout
     assert running.returncode == 130
     assert b"goes on" in err
     assert kinds(slow)[-1] == "interrupted"

@@ -176,7 +176,7 @@ def test_leaving_asks_while_a_run_is_driven_and_stops_it_between_two_events(benc
         await window.until("running (this window)")
         await window.press("ctrl+c")
         text = await window.until("Stop the run, and leave?")
-        assert f"punchlist resume {window.app.run_name} goes on" in text
+        assert f"`punchlist resume {window.app.run_name}` goes on" in text
         await window.press("n")
         await window.until("running (this window)")
         await window.press("q")

@@ -89,7 +89,7 @@ def add_number(context: click.Context, parameter: click.Parameter, given: Any) -
     if parameter.nargs == -1:
         return (number, *given)
     if given is not None:
-        hint = f"{context.command_path} last {given}; runs are listed by punchlist list"
+        hint = f"{context.command_path} last {given}; `punchlist list` shows the runs"
         raise UsageError(f'"{number}" is not a run', hint=hint)
     return number
 

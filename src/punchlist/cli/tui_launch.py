@@ -16,8 +16,7 @@ def check_terminal() -> None:
     """Raise if a terminal or the packages are missing."""
     if not is_interactive() or is_dumb():
         raise UsageError(
-            "the terminal view needs a terminal",
-            hint="punchlist status, or punchlist run without --follow",
+            "the terminal view needs a terminal", hint="`punchlist status`, or leave out --follow"
         )
     try:
         import textual  # noqa: F401 - whether it is there

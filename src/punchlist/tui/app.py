@@ -67,7 +67,7 @@ class WatchApp(App[None]):
 
     async def _leave(self) -> None:
         driven = self._backend.driving.list_driven()
-        resumes = "\n".join(f"punchlist resume {run} goes on" for run in driven)
+        resumes = "\n".join(f"`punchlist resume {run}` goes on" for run in driven)
         why = f"This window drives it; it stops between two events.\n{resumes}"
         dialog = ConfirmDialog("Stop the run, and leave?", why)
         if not driven or await self.push_screen_wait(dialog):

@@ -335,7 +335,7 @@ def _stale_baseline(run: Run, left_out: Counter[str]) -> Iterator[Gap]:
     gone = seen - left_out[BASELINE]
     if gone > 0 and left_out.keys() <= {BASELINE} and not run.landing.landed:
         findings = pluralize(gone, "finding of the baseline is", "findings of the baseline are")
-        yield Gap("scope", f"{findings} gone", "punchlist baseline --stale, and --prune")
+        yield Gap("scope", f"{findings} gone", "`punchlist baseline --stale`, and --prune")
 
 
 def _refused_tries(run: Run) -> Iterator[Gap]:

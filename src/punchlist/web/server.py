@@ -151,7 +151,7 @@ def allowed_hosts(place: ListenOptions, tokens: Tokens) -> frozenset[str]:
     if not tokens.list_all():
         raise UsageError(
             f"{place.host}: others could reach the server there, and there is no token yet",
-            hint="punchlist serve --new-token admin, then try again; or leave --host out",
+            hint="`punchlist serve --new-token admin`, then try again; or leave --host out",
         )
     own = () if parse_ip(place.host) in _EVERYWHERE else (place.host.lower(),)
     return frozenset({*own, *names})

@@ -173,7 +173,7 @@ async def fetch_refspec(workshop: Workshop, refspec: str, branch: str) -> None:
 
 
 def missing_branch(branch: str) -> RepositoryError:
-    hint = "punchlist list shows the runs there are"
+    hint = "`punchlist list` shows the runs there are"
     return RepositoryError(f"{branch}: there is no such branch", hint=hint)
 
 

@@ -71,7 +71,7 @@ class PostgresStore:
                 if not held:
                     raise RunTaken(
                         f"run {run} was taken over by another process",
-                        hint=f"punchlist status {run} tells how far it is",
+                        hint=f"`punchlist status {run}` tells how far it is",
                     )
 
     def _find(self, run: str, place: str, key: str) -> Entry | None:

@@ -64,7 +64,7 @@ def no_fix_error(run: Run) -> UsageError:
 async def discarded_error(run: Run, checkout: Checkout) -> UsageError:
     """Return the error; it names the commit while git keeps it."""
     branch, tip = run.landing.branch, run.landing.published
-    hint = "punchlist run makes the fixes anew"
+    hint = "`punchlist run` makes the fixes anew"
     if await checkout.resolve_commit(tip) is not None:
         hint = f"git branch {branch} {tip[:12]}, then try again"
     return UsageError(f"run {run.id} was discarded: its branch is gone", hint=hint)

@@ -77,7 +77,7 @@ def select_items(run: Run, chosen: ItemSelection, *, undo: bool = False) -> list
         what = "is dismissed" if undo else "can be dismissed"
         raise UsageError(
             f"no item of run {run.id} that was named {what}",
-            hint=f"punchlist show {run.id} lists them",
+            hint=f"`punchlist show {run.id}` lists them",
         )
     return items
 

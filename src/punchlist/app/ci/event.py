@@ -111,7 +111,7 @@ def read_event(env: Mapping[str, str]) -> CiEvent:
         "no CI event was found here: neither GITHUB_ACTIONS (GitHub, Gitea and Forgejo Actions,"
         " with GITHUB_EVENT_NAME and GITHUB_EVENT_PATH) nor GITLAB_CI (GitLab, with"
         " CI_PIPELINE_SOURCE) is set",
-        hint="elsewhere: punchlist review --base REV --check, or punchlist pr NUMBER",
+        hint="elsewhere: `punchlist review --base REV --check` or `punchlist pr NUMBER`",
     )
 
 
@@ -131,7 +131,7 @@ def _read_actions(env: Mapping[str, str]) -> CiEvent:
         known = ", ".join(_READERS)
         raise UsageError(
             f"the event {name!r} (GITHUB_EVENT_NAME) has no change to review; known are {known}",
-            hint="punchlist run --all reviews everything",
+            hint="`punchlist run --all` reviews everything",
         )
     return reader(event, _require(env, "GITHUB_EVENT_PATH"), env)
 
@@ -239,7 +239,7 @@ def _read_gitlab(env: Mapping[str, str]) -> CiEvent:
         raise UsageError(
             f"a pipeline from {name!r} (CI_PIPELINE_SOURCE) has no change to review; known are"
             " merge_request_event and push",
-            hint="punchlist run --all reviews everything",
+            hint="`punchlist run --all` reviews everything",
         )
     if env.get("CI_COMMIT_TAG"):
         return replace(event, why="a tag was pushed, which changes nothing")

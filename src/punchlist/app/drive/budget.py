@@ -105,7 +105,7 @@ def require_budget(session: Session) -> float:
     if budget.trouble:
         hint = "go on tomorrow (UTC), or raise the limit"
         if spent.unpriced:
-            hint = "punchlist fleet shows what was spent today"
+            hint = "`punchlist fleet` shows what was spent today"
         raise BudgetSpent(budget.trouble, hint=hint)
     return budget.left
 

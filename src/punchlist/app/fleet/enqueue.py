@@ -102,4 +102,4 @@ def requeue_run(session: Session, run: Run) -> None:
     if not queue.requeue(run.id, Priority.INTERRUPTED):
         job = queue.find(run.id)
         what = f"is {job.state} already" if job else "was never in the queue"
-        raise UsageError(f"run {run.id} {what}", hint="punchlist queue shows the queue")
+        raise UsageError(f"run {run.id} {what}", hint="`punchlist queue` shows the queue")

@@ -150,7 +150,7 @@ class PullAnswer:
         request show the run.
         """
         if not run.ended:
-            why = "the run has not ended; punchlist resume goes on"
+            why = f"the run has not ended; `punchlist resume {run.id}` goes on"
             await self._conclude(why)
             return self._result(run, notes=(why,))
         now = self.pull if self._asked.dry else await self._forge.change(self.pull.number)

@@ -187,7 +187,7 @@ class NoticeAnswer:
 
 
 def _ask(run: str) -> NoticeResult:
-    return NoticeResult(why=f"run {run} waits for an answer: punchlist answer", seconds=_ASKS)
+    return NoticeResult(why=f"run {run} waits for an answer: punchlist answer {run}", seconds=_ASKS)
 
 
 def _judge_error(error: PunchlistError) -> NoticeResult:

@@ -92,7 +92,7 @@ def _require_items(*given: tuple[str, ...]) -> None:
     if not any(given):
         raise UsageError(
             "which items?",
-            hint="give numbers or a range (3-20), or --rule or --path; punchlist show lists them",
+            hint="give numbers or a range (3-20), or --rule or --path; `punchlist show` lists them",
         )
 
 

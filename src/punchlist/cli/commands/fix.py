@@ -53,13 +53,13 @@ def command(**chosen: Any) -> Exit:
     if not request.findings and not chosen["earlier"]:
         raise UsageError(
             "nothing to fix was given",
-            hint="punchlist fix --findings FILE, punchlist fix --from RUN, or punchlist run",
+            hint="`punchlist fix --findings FILE`, `punchlist fix --from RUN` or `punchlist run`",
         )
 
     if chosen["items"] and (not chosen["earlier"] or request.findings):
         raise UsageError(
             "--item chooses items of one earlier run",
-            hint="punchlist fix --from RUN --item ITEM, without --findings",
+            hint="`punchlist fix --from RUN --item ITEM`, without --findings",
         )
 
     scoped = any(chosen[name] for name in ("everything", "staged", "commit", "base", "paths"))

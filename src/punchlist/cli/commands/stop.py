@@ -37,7 +37,7 @@ def _find_driven(session: Session) -> str:
             f"{len(runs)} runs are under way: {', '.join(runs)}",
             hint=f"name one of them: punchlist stop {runs[0]}",
         )
-    raise UsageError("no run is under way", hint="punchlist list shows them all")
+    raise UsageError("no run is under way", hint="`punchlist list` shows them all")
 
 
 def _describe_result(stopped: StopResult) -> str:
@@ -46,4 +46,4 @@ def _describe_result(stopped: StopResult) -> str:
         return f"run {run.id} was asked to stop, and stops as soon as its present step is finished"
     if run.ended:
         return f"run {run.id} ended meanwhile (punchlist status {run.id})"
-    return f"run {run.id} is stopped; punchlist resume {run.id} goes on"
+    return f"run {run.id} is stopped; `punchlist resume {run.id}` goes on"

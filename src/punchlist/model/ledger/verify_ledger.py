@@ -249,7 +249,7 @@ def main() -> int:
     import argparse
 
     parser = argparse.ArgumentParser(description="Verify an exported punchlist ledger.")
-    parser.add_argument("ledger", help='what `punchlist audit --export` wrote; "-" for stdin')
+    parser.add_argument("ledger", help='what `punchlist audit --export FILE` wrote; "-" for stdin')
     parser.add_argument("--head", default="", help="the hash of its last entry, if known")
     parser.add_argument("--anchor", action="append", default=[], help="a hash that it must have")
     parser.add_argument("--json", action="store_true", help="print the account as JSON")

@@ -56,7 +56,7 @@ def require_visitor(connection: Connection) -> Visitor:
         raise Refused(
             401,
             "this needs a token",
-            'send "Authorization: Bearer TOKEN"; punchlist serve --new-token run makes one',
+            'send "Authorization: Bearer TOKEN"; `punchlist serve --new-token run` makes one',
             headers={"www-authenticate": "Bearer"},
         )
     return visitor
