@@ -503,7 +503,8 @@ def parse_settings(text: str, origin: str) -> Tables:
         return parse_toml(text)
     except Unparsable as error:
         raise SettingsError(
-            f"{origin}: not TOML: {error}", hint="`punchlist init` writes one that works"
+            f"{origin}: not TOML: {error}",
+            hint="`punchlist doctor --settings` lists what can be in it",
         ) from error
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ def find_fault(hint: str) -> str:
     return ""
 
 
-class Told(NamedTuple):
+class HintText(NamedTuple):
     """A text in the source that names commands; `{}` stands for what is put in."""
 
     place: str
@@ -60,24 +61,30 @@ class Told(NamedTuple):
 
     def matches(self, printed: str) -> bool:
         parts = map(re.escape, " ".join(self.text.split()).split("{}"))
-        return re.search("(?s).*?".join(parts), " ".join(printed.split())) is not None
+        return re.search(".*?".join(parts), " ".join(printed.split())) is not None
 
 
-def collect() -> Iterator[Told]:
-    """Yield each text of the package that names a command, but for docstrings and comments."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for text in _read_strings(ast.parse(path.read_text("utf-8"))):
-            if MENTION.search(text):
-                yield Told(str(path.relative_to(SOURCE)), text)
+@cache
+def collect() -> tuple[HintText, ...]:
+    """Return each text of the package that names a command, but for docstrings and comments."""
+    return tuple(
+        HintText(str(path.relative_to(SOURCE)), text)
+        for path in sorted(SOURCE.rglob("*.py"))
+        if b"punchlist " in path.read_bytes()
+        for text in _read_strings(ast.parse(path.read_text("utf-8")))
+        if MENTION.search(text)
+    )
 
 
-def collect_files() -> Iterator[Told]:
+def collect_files() -> Iterator[HintText]:
     """Yield the lines of templates, prompts and tables of texts that name a command."""
     for path in sorted(SOURCE.rglob("*")):
         if path.suffix in (".toml", ".html", ".md", ".txt") and "ci/templates" not in str(path):
             for line in path.read_text("utf-8").splitlines():
                 if MENTION.search(line) and not line.startswith("#"):
-                    yield Told(str(path.relative_to(SOURCE)), re.sub(r"\{\{?.*?\}\}?", "{}", line))
+                    yield HintText(
+                        str(path.relative_to(SOURCE)), re.sub(r"\{\{?.*?\}\}?", "{}", line)
+                    )
 
 
 def _read_strings(tree: ast.Module) -> Iterator[str]:

@@ -15,6 +15,7 @@ from punchlist.app.probe import Probe
 from punchlist.app.session import Session
 from punchlist.app.start.allowance import hash_checks
 from punchlist.app.start.prepare import find_checks, load_trusted
+from punchlist.app.start.set_up import suggest_naming_checks
 from punchlist.errors import PunchlistError
 from punchlist.model.checks.check import Check
 from punchlist.model.checks.own_files import list_counting
@@ -83,7 +84,8 @@ async def _probe_checks(session: Session, checkout: Checkout) -> list[Probe]:
         return [Probe(name="checks", found=False, note=str(error), remedy=hint)]
     if not found.checks:
         note = "no tests and no other checks were found: fixes would be unverified"
-        return [Probe(name="checks", found=False, note=note, remedy="punchlist init")]
+        remedy = suggest_naming_checks(checkout.root)
+        return [Probe(name="checks", found=False, note=note, remedy=remedy)]
     allowed = session.allowance.covers(hash_checks(found.checks))
     probes = [_describe_check(check) for check in found.checks]
     if not allowed:

@@ -10,10 +10,7 @@ from punchlist.errors import NO_ROOM, DiskFull, StoreError
 
 _ELSEWHERE = "set PUNCHLIST_HOME to a folder you can write to"
 _SPACE = "free some space, then: punchlist resume last"
-_ASIDE = (
-    "move the file aside, or set PUNCHLIST_HOME to another folder; `punchlist audit` of a copy"
-    " shows what can still be read"
-)
+_ASIDE = "move the file aside, or set PUNCHLIST_HOME to another folder"
 
 _BY_CODE = {
     sqlite3.SQLITE_FULL: ("the disk is full", _SPACE),

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from punchlist.adapters.analyzers.registry import build_analyzers
 from punchlist.adapters.analyzers.tool import Kit
+from punchlist.adapters.folders.look import path_exists
 from punchlist.adapters.git.scope import resolve_change
 from punchlist.adapters.git.workshop import Workshop
 from punchlist.app.session import Session
@@ -37,6 +38,13 @@ async def write_settings_file(session: Session) -> Path:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     return path
+
+
+def suggest_naming_checks(root: Path) -> str:
+    """Return how a user names a check where none was found."""
+    if path_exists(root / REPOSITORY_FILE):
+        return f"name one in {REPOSITORY_FILE}, under [[checks]]"
+    return "punchlist init"
 
 
 class FoundCode(Struct, frozen=True):

@@ -3,7 +3,7 @@
 import click
 
 from punchlist.app.session import Session
-from punchlist.app.start.set_up import allow_found_checks
+from punchlist.app.start.set_up import allow_found_checks, suggest_naming_checks
 from punchlist.cli import options
 from punchlist.cli.session import with_session
 from punchlist.cli.show.words import format_check, format_code
@@ -26,5 +26,5 @@ async def command(session: Session, revoke: bool, json_: bool) -> None:
         lines = [*map(format_check, found.checks), *map(format_code, found.configurations)]
         show_done(*(f"allowed: {line}" for line in lines), json=json_)
     else:
-        none = "No check was found here; fixes will be unverified."
-        show_done(f"{none} `punchlist init` shows how to name one.", json=json_)
+        none = "No check was found here; fixes will be unverified. To do: "
+        show_done(none + suggest_naming_checks(session.required_checkout.root), json=json_)

@@ -14,8 +14,9 @@ from punchlist.cli.exit_codes import Exit
 from punchlist.cli.session import current_folder, run_session
 from punchlist.cli.show.advice import render_advice
 from punchlist.cli.show.tables import probes_table, sandboxes_table, settings_table
-from punchlist.cli.terminal import print_result
-from punchlist.settings import LoadedSettings, list_names
+from punchlist.cli.terminal import error_text, note, print_result
+from punchlist.errors import SettingsError
+from punchlist.settings import LoadedSettings, list_names, merge_layers
 
 
 @click.command()
@@ -41,9 +42,15 @@ def command(show: bool, ask: bool, security: bool, json_: bool, settings: tuple[
             return await _show_sandboxes(session.settings(), json=json_)
         return _show_probes(await examine_setup(session, current_folder(), ask=ask), json=json_)
 
-    return run_session(
-        work, options.parse_flags({"settings": settings}), repository=None, readonly=True
-    )
+    flags = options.parse_flags({"settings": settings})
+    try:
+        return run_session(work, flags, repository=None, readonly=True)
+    except SettingsError as error:
+        if not show:
+            raise
+        note(error_text(str(error), "these are the defaults; correct that, and they are yours"))
+        _show_settings(merge_layers([]), json=json_)
+        return Exit.SETUP
 
 
 def _show_probes(probes: list[Probe], *, json: bool) -> Exit:
