@@ -61,7 +61,7 @@ reference: $(READY)
 	$(BIN)/python tools/parse_workflows.py
 
 # Types every command that the docs show, and writes what is printed into the pages; then look at the difference.
-refresh: $(READY)
+refresh: $(READY) $(COVERED)
 	$(BIN)/python tools/follow_docs.py --write
 
 # The documentation with search, for any browser, without a server: site/index.html.

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import terminal_picture
+from wheels import pack_coverage
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -35,7 +36,7 @@ VARIES = (
     (re.compile(r"^\[ *\d+s\]"), "[N s]"),
     (re.compile(r" in \d[\d.]*s$"), " in N s"),
     (re.compile(r"^[0-9a-f]{7} |(?<= at )[0-9a-f]{10}$"), "COMMIT "),
-    (re.compile(r"\S*/repos/[0-9a-f]+/(environments/\S+?-py[\d.]+)?"), "STATE/"),
+    (re.compile(r"\S*/repos/[0-9a-f]+/(environments/\S+?-py[\d.]+(-[0-9a-f]+)?)?"), "STATE/"),
     (re.compile(r"(?<!STATE)/\S*/bin/python[\d.]*"), "PYTHON"),
     (re.compile(r"^Python +[\d.]+,"), "Python VERSION,"),
     (re.compile(r"\b\d+ entries\b"), "N entries"),
@@ -236,8 +237,10 @@ class Terminal:
 def open_terminal(folder: Path, command: list[str]) -> Terminal:
     """Make a home and a folder to stand in; `command` starts punchlist."""
     programs, home, here = folder / "programs", folder / "home", folder / "here"
-    for each in (programs, home, here):
+    wheels = folder / "wheels"
+    for each in (programs, home, here, wheels):
         each.mkdir(parents=True)
+    pack_coverage(wheels)
     for name, line in (("punchlist", command), ("ruff", [sys.executable, "-m", "ruff"])):
         (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(line)} "$@"\n')
         (programs / name).chmod(0o755)
@@ -257,10 +260,15 @@ def open_terminal(folder: Path, command: list[str]) -> Terminal:
             "PYTHONPATH": str(ROOT / "src"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "COLUMNS": "160",
-            "PIP_NO_INDEX": "1",  # the demo would fetch coverage.py; pages hold with and without it
-            "UV_OFFLINE": "1",
+            **use_wheels(wheels),
         },
     )
+
+
+def use_wheels(folder: Path) -> dict[str, str]:
+    """Return the variables by which pip and uv install from the folder alone: the demo its coverage.py."""
+    own = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), "PIP_CONFIG_FILE": "/dev/null"}
+    return own | {"UV_OFFLINE": "1", "UV_FIND_LINKS": str(folder)}
 
 
 ADA = (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
@@ -268,6 +276,7 @@ ADA = (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
 
 def run_demo(terminal: Terminal) -> None:
     """Run the demo; the pages begin where it ended."""
+    link_uv(terminal)
     terminal.type("punchlist demo --folder shop")
     terminal.type("cd shop/stockroom")
     shutil.copy(ROOT / "src/punchlist/model/ledger/verify_ledger.py", terminal.here)
@@ -287,8 +296,7 @@ def write_registry(terminal: Terminal) -> None:
     with zipfile.ZipFile(registry / "titlecase-1.0-py3-none-any.whl", "w") as wheel:
         for path, content in files.items():
             wheel.writestr(path, content)
-    own = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(registry), "PIP_CONFIG_FILE": "/dev/null"}
-    terminal.env |= own | {"UV_NO_INDEX": "1", "UV_FIND_LINKS": str(registry)}
+    terminal.env |= use_wheels(registry)
 
 
 class Journey(NamedTuple):
@@ -302,7 +310,15 @@ class Journey(NamedTuple):
         return [found for page in self.pages for found in terminal.follow(ROOT / page)]
 
 
+def link_uv(terminal: Terminal) -> None:
+    """Let the demo install with uv, which is quicker, if `make` installed one."""
+    uv = ROOT / ".venv/uv/bin/uv"
+    if uv.exists():
+        (terminal.here.parent / "programs/uv").symlink_to(uv)
+
+
 SPECIAL = {
+    "tutorial": Journey(("docs/tutorial.md",), link_uv),
     "demo": Journey(
         (
             "docs/explanation/ledger.md",

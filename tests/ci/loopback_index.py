@@ -2,7 +2,6 @@
 
 import re
 import threading
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,8 +10,7 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import release_check
-
-import needs
+from wheels import normalize, repack
 
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;(.*))?")
 
@@ -55,35 +53,3 @@ def find_needs(name: str, known: dict[str, Distribution]) -> dict[str, Distribut
             continue
         find_needs(needed, known)
     return known
-
-
-def normalize(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def repack(found: Distribution, folder: Path) -> None:
-    """Write the wheel that an installed package came from, as far as pip looks at it."""
-    about = re.findall(r"^Tag: (.*)", found.read_text("WHEEL"), re.MULTILINE)
-    stem = f"{normalize(found.name).replace('-', '_')}-{found.version}"
-    folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(folder / f"{stem}-{about[0]}.whl", "w") as wheel:
-        info = next(file.parts[0] for file in found.files if file.name == "METADATA")
-        for file in found.files:
-            path, name = Path(found.locate_file(file)), str(file)
-            if file.name in ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json"):
-                continue
-            if name.startswith("../"):  # programs; those that pip makes by itself are scripts
-                if path.read_bytes()[:2] == b"#!":
-                    continue
-                name = f"{stem}.data/scripts/{path.name}"
-            if path.suffix != ".pyc":
-                wheel.write(path, name)
-        wheel.writestr(f"{info}/RECORD", "")
-
-
-def pack_coverage(folder: Path) -> None:
-    """Write the wheel of the coverage.py that `make test` installed for itself."""
-    prefix = Path(needs.covered_python()).parents[1]
-    [site] = map(str, prefix.glob("lib/python*/site-packages"))
-    [found] = Distribution.discover(name="coverage", path=[site])
-    repack(found, folder)

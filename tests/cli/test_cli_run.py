@@ -10,7 +10,9 @@ import sys
 import tomllib
 
 import pytest
-from loopback_index import pack_coverage
+from wheels import pack_coverage
+
+import needs
 
 
 def test_a_run_ends_with_a_summary_that_says_what_where_and_what_next(done):
@@ -395,6 +397,7 @@ def test_the_demo_explains_itself_and_every_finding_has_an_end(punchlist, tmp_pa
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     if covered:
+        assert needs.covered_python()
         pack_coverage(wheels)
     punchlist.env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
     ran = punchlist("demo", "--folder", str(tmp_path / "demo"))

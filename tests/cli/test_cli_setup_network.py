@@ -159,6 +159,8 @@ def test_uv_is_told_of_the_registries_of_pip_where_its_own_settings_name_none(tm
         "UV_INSECURE_HOST": "a.corp",
         "SSL_CERT_FILE": "/ca.pem",
     }
+    wheels = {**files, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/v"}
+    assert complete_environment(wheels, "uv")["UV_OFFLINE"] == "1"
     own = complete_environment({**files, "UV_INDEX_URL": "https://uv.corp"}, "uv")
     assert [name for name in own if name.startswith("UV_")] == ["UV_INDEX_URL"]
 

@@ -70,6 +70,8 @@ def complete_environment(environment: Mapping[str, str], installer: str) -> dict
     named = {each: _names_source(each, pip if each == "pip" else uv) for each in ("pip", "uv")}
     if installer == "uv" and not named["uv"] and named["pip"]:
         known |= _translate(pip, _UV_OF_PIP)
+        if "UV_NO_INDEX" in known and "://" not in known.get("UV_FIND_LINKS", ""):
+            known["UV_OFFLINE"] = "1"  # uv reads no variable for --no-index
     if installer == "pip" and not named["pip"] and named["uv"]:
         known |= _translate(uv, _PIP_OF_UV)
     return {**known, **environment}
