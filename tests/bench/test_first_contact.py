@@ -1,5 +1,7 @@
 """The procedure by hand of bench/first_contact.py finds what breaks a test, and leaves only that out."""
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,10 @@ from first_contact_ground import Rules
 from first_contact_ground import tests as passing
 from projects import git
 
-from needs import rarely
+import machine
+from needs import miss, rarely
+
+README = Path(__file__).parents[2] / "README.md"
 
 OPTIONS = ("--isolated", "--no-cache", "--exit-zero", "--output-format=json", "--select=E711,F401")
 ODD = "class Odd:\n    def __eq__(self, other):\n        return True\n\n    __hash__ = None\n\n\ndef same():\n    return Odd() == None\n"
@@ -66,3 +71,27 @@ def test_whole_runs_are_told_from_limited_ones():
     assert spent([first, gate, *tried, judged]) == {
         "runs": 5, "gate_runs": 1, "culprits": 1, "fixes": 4, "at_most": 5,
     }  # fmt: skip
+
+
+@pytest.mark.soak
+def test_the_table_of_the_readme_is_printed_by_the_command_beside_it():
+    text = README.read_text()
+    [typed] = re.findall(r"^`\.venv/bin/python (bench/\S+.*)`$", text, re.MULTILINE)
+    shown = re.search(r"^\| \| findings gone.*?(?=\n\n)", text, re.MULTILINE | re.DOTALL)[0]
+    done = subprocess.run(
+        [sys.executable, *shlex.split(typed)],
+        cwd=README.parent,
+        env=machine.ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "is left out" in done.stderr:
+        miss(f"NOT TESTED: the project cannot be had: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    assert without_times(done.stdout) == without_times(shown)
+
+
+def without_times(table: str) -> list[str]:
+    """The rows without their last column, which is another on each machine."""
+    return [line.rpartition(" | ")[0] for line in table.strip().splitlines()]
