@@ -30,7 +30,7 @@ def test_where_the_tests_cannot_be_imported_nothing_is_checked_and_no_unsafe_fix
     assert "Next: punchlist setup makes an environment for it outside your checkout" in said
     shown = said + " ".join((ran.stderr + punchlist("show").stdout).split())
     assert shown.count("text_folding_not_installed") == 2, "the cause stands in the log once, too"
-    assert "none judged it: pytest could not judge" in said
+    assert "not applied: pytest could not judge" in said
     report = json.loads(punchlist("status", "--json").stdout)["report"]
     kinds = {proof["kind"] for item in report["items"] for proof in item["proofs"]}
     assert kinds == {"rechecked"}, "the safe fix alone, on the analyzer's word"

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 
 import pytest
 
@@ -100,6 +101,20 @@ def test_a_pinned_source_is_taken(given, taken):
 )  # fmt: skip
 def test_a_source_that_could_change_is_not_taken(given):
     assert pin_source(given) == ""
+
+
+@pytest.mark.parametrize(
+    ("receipt", "program"),
+    [
+        ("pipx_metadata.json", "pipx install --force "),
+        ("uv-receipt.toml", "uv tool install --force "),
+    ],
+)
+def test_an_extra_is_added_by_what_installed_punchlist(tmp_path, monkeypatch, receipt, program):
+    (tmp_path / receipt).touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert extra_hint("web").startswith(program)
+    assert "[web]" in extra_hint("web")
 
 
 def test_hints_name_the_program_that_installed_punchlist():

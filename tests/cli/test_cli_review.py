@@ -54,6 +54,18 @@ def test_the_files_that_no_reviewer_read_are_named_by_language(shop):
     assert "not reviewed: No reviewer looked at 1 JavaScript file: web.js" in ran.stdout
 
 
+def test_a_syntax_error_is_said_once_with_its_line(shop, repo):
+    repo.commit({"bad.py": "def f(:\n    pass\n"})
+    ran = shop("review")
+    said = (
+        "not reviewed: bad.py has a syntax error in line 1: the rest of the file was not reviewed"
+    )
+    assert said in ran.stdout
+    assert ran.stdout.count("syntax error") == 1
+    assert "was not understood" not in ran.stdout
+    assert "No reviewer looked at 1 Python file" not in ran.stdout
+
+
 def test_that_no_checks_were_run_is_said_to_those_who_want_all_notes(shop):
     said = "note: No tests or other checks of the project were run: "
     assert said not in shop("review").stdout

@@ -4,6 +4,7 @@ import os
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 
 import pytest
 
@@ -193,3 +194,14 @@ def test_a_mirror_in_a_folder_is_seen_with_the_files_that_its_pages_link_to(tmp_
     )
     below = [path.relative_to(tmp_path) for path in found if path.is_relative_to(tmp_path)]
     assert [*map(str, below)] == ["wheels", "mirror/simple", "mirror/packages"]
+
+
+@pytest.mark.parametrize("installer", ["pip", "uv"])
+def test_pypi_may_lead_to_a_mirror_inside_and_hosts_of_the_settings_may_not(installer):
+    policy = build_egress(
+        {"XDG_CONFIG_HOME": "/nowhere"}, ["a.corp"], installer, EgressLog()
+    ).policy
+    mirror = ip_address("10.0.0.5")
+    for host in ("pypi.org", "files.pythonhosted.org"):
+        assert policy.allows_inside(mirror, 443, policy.find_rules(host, 443))
+    assert not policy.allows_inside(mirror, 443, policy.find_rules("a.corp", 443))

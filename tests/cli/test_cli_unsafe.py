@@ -33,5 +33,5 @@ def test_an_unsafe_fix_in_a_test_file_is_left_to_the_user_and_a_safe_one_lands_f
         for item in report["items"]
     } == {"F401": ("fixed", True), "E711": ("filed", False)}
     said = " ".join(ran.stdout.split())
-    assert "its tool calls it unsafe, so it needs the checks, and none judged it" in said
+    assert "unsafe fix, not applied: " in said
     assert "it changes tests or CI configuration, which no check judges" in said

@@ -46,10 +46,7 @@ def test_an_unsafe_fix_that_no_test_executes_does_not_land(bench):
     run = bench(Safety.UNSAFE, 1, 3).run()
     (idle,) = run.find_items(Status.FILED)
     assert idle.lead.spot.line == 2
-    assert idle.attempts[-2].why == (
-        "its tool calls it unsafe, so it needs the checks, and none judged it:"
-        " no test executes its changed line"
-    )
+    assert idle.attempts[-2].why == ("unsafe fix, not applied: no test executes its changed line")
 
 
 def test_later_rounds_know_the_lines_by_where_they_were_on_the_base(make_bench):

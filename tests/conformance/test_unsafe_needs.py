@@ -35,8 +35,7 @@ def test_in_a_protected_file_a_safe_fix_lands_and_an_unsafe_one_does_not(make_be
     assert [proof.kind for proof in by_rule["bad"].proofs] == [ProofClass.RECHECKED]
     assert by_rule["worse"].status is Status.FILED
     assert by_rule["worse"].attempts[-2].why == (
-        "its tool calls it unsafe, so it needs the checks, and none judged it: it changes"
-        " tests or CI configuration, which no check judges"
+        "unsafe fix, not applied: it changes tests or CI configuration, which no check judges"
     )
 
 

@@ -172,7 +172,7 @@ def test_nobody_allowed_the_checks_so_only_safe_fixes_land_and_it_is_said(place,
     )
     (unsafe,) = by_rule(run, "E711")
     assert unsafe.status is Status.FILED
-    assert "needs the checks, and none judged it" in unsafe.attempts[1].why
+    assert "fix, not applied: " in unsafe.attempts[1].why
     assert run.checks.baselines == {}
 
 

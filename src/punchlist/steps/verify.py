@@ -419,8 +419,8 @@ def _find_lack(
         return ""
     blind = blind or unread
     missing = _missing_proof(options.unsafe_needs, blind, silent=silent)
-    called = "a mere suggestion" if batch.safety is Safety.DISPLAY else batch.safety
-    return f"its tool calls it {called}, so {missing}" if missing else ""
+    called = "suggested" if batch.safety is Safety.DISPLAY else batch.safety
+    return f"{called} fix, not applied: {missing}" if missing else ""
 
 
 def _missing_proof(needs: ProofClass, blind: str, *, silent: bool) -> str:
@@ -429,7 +429,7 @@ def _missing_proof(needs: ProofClass, blind: str, *, silent: bool) -> str:
         case ProofClass.CLAIM | ProofClass.REVIEWED:
             return ""
         case ProofClass.CHECKED:
-            return f"it needs the checks, and none judged it: {blind}" if blind else ""
+            return blind
         case ProofClass.RECHECKED:
             why = "its analyzer must no longer report it, and no analyzer could look again"
             return "" if silent else why

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from punchlist.model.dedup.baseline import BASELINE
+from punchlist.model.finding.finding import RefusedEntry
 from punchlist.model.finding.languages import ANALYZED_BY, MissedFiles
 from punchlist.model.finding.severity import Severity
 from punchlist.model.item.item import ENDED, Status
@@ -21,6 +22,7 @@ _EMPTY = frozenset({RunOutcome.CLEAN, RunOutcome.NOTHING_FOUND})
 NONE_SOUGHT = "the workflow runs none, so none was looked for"
 _USUAL = (NONE_SOUGHT, "no files it looks at", "the project has no settings for ")
 _RAW = 200
+_SYNTAX = ("invalid-syntax", "syntax-error", "E999")
 _NAMED = 10
 
 
@@ -289,7 +291,7 @@ def find_gaps(run: Run) -> Iterator[Gap]:
     if (copy := run.filing.kept) and copy.failed:
         yield Gap("trouble", f"The results could not be kept at {copy.to}", copy.failed)
     yield from _skipped_reviewers(run)
-    for each in run.reviewing.refused:
+    for each in refused_entries(run):
         what = f"An entry of {each.source} was not understood: {each.raw[:_RAW]}"
         yield Gap("entry", what, each.reason)
     for item in run.items.values():
@@ -410,9 +412,17 @@ def _self_reviews(run: Run) -> Iterator[Gap]:
 
 
 def unseen_files(run: Run) -> Iterator[Gap]:
+    broken = _find_syntax_errors(run)
+    for path, line in broken.items():
+        what = f"{path} has a syntax error in line {line}"
+        yield Gap("reviewer", what, "the rest of the file was not reviewed")
     for each in run.reviewing.unseen:
-        files = pluralize(each.count, f"{each.language} file")
-        named = ", ".join(each.paths[:_NAMED]) + (", ..." if each.count > _NAMED else "")
+        paths = [path for path in each.paths if path not in broken]
+        count = each.count - len(each.paths) + len(paths)
+        if not count:
+            continue
+        files = pluralize(count, f"{each.language} file")
+        named = ", ".join(paths[:_NAMED]) + (", ..." if count > _NAMED else "")
         who = ANALYZED_BY.get(each.language)
         tools = f"{who}, an agent (--agent)" if who else "an agent (--agent)"
         remedy = f"{tools} or a tool of your own (analyzers.custom) can"
@@ -426,6 +436,28 @@ def unseen_files(run: Run) -> Iterator[Gap]:
         files = pluralize(run.reviewing.left_out, "program file")
         why = "analyzers.unreviewed in the settings says so"
         yield Gap("scope", f"{files} left out of the review", why)
+
+
+def refused_entries(run: Run) -> Iterator[RefusedEntry]:
+    """Yield the entries of reports that were not understood, but for those that only say again
+    that a file has a syntax error.
+    """
+    broken = _find_syntax_errors(run)
+    for each in run.reviewing.refused:
+        if "syntax error" not in each.reason or not any(path in each.raw for path in broken):
+            yield each
+
+
+def _find_syntax_errors(run: Run) -> dict[str, int]:
+    """Return the files that no reviewer could parse, with the line that an analyzer names."""
+    unseen = {path for each in run.reviewing.unseen for path in each.paths}
+    lines: dict[str, int] = {}
+    for item in run.items.values():
+        for finding in item.findings:
+            path, line = finding.spot.path, finding.spot.line or 1
+            if finding.rule in _SYNTAX and path in unseen:
+                lines[path] = min(line, lines.get(path, line))
+    return lines
 
 
 def missed_files(run: Run) -> Iterator[Gap]:

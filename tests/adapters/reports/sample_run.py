@@ -327,7 +327,7 @@ def entries(*, unverified: str = "", trouble: bool = True) -> list[ev.Entry]:  #
     why = (
         "breaks tests/test_orders.py::test_a_big_order_is_big"
         if not unverified
-        else "its tool calls it unsafe, so it needs the checks, and none judged it"
+        else "unsafe fix, not applied: no check judged it"
     )
     rejected = {n: why for n in (1, 2, 3, 4, 5) if n not in passed}
     if unverified:

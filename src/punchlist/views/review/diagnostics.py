@@ -129,5 +129,5 @@ def find_unreviewed(run: Run) -> Iterator[summary.Gap]:
         yield summary.Gap("stop", f"{fresh} not yet sorted into items")
     if not run.ended:
         yield summary.Gap("stop", "The run has not ended", f"`punchlist resume {run.id}` goes on")
-    for each in run.reviewing.refused:
+    for each in summary.refused_entries(run):
         yield summary.Gap("entry", f"An entry of {each.source} was not understood", each.reason)
