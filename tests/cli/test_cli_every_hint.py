@@ -15,6 +15,7 @@ from typed_command import CART, Punchlist, Told
 
 import fresh_clone
 import needs
+from postgres_server import find_programs, start_server
 from punchlist.cli.exit_codes import Exit
 
 TEST = "import unittest, cart\n\n\nclass Test(unittest.TestCase):\n    def test_it(self):\n        cart.total([1])\n"
@@ -364,6 +365,28 @@ def of_a_run_that_was_stopped(ground):
 
 
 @situation(
+    "punchlist store upgrade",
+    "run {} is queued (punchlist status {})",
+    "It waits in the queue for a worker (punchlist queue).",
+    "No worker is at work. `punchlist worker` starts one.",
+    "`punchlist queue` shows the queue",
+    "punchlist schedule",
+    soak=True,
+)
+def of_a_fleet(ground):
+    assert find_programs(), "PostgreSQL is missing: apt-get install postgresql"
+    with start_server() as server:
+        punchlist = ground.fresh(PUNCHLIST_STORE=server.make_database("hints"))
+        yield ask(punchlist, "list")
+        queued = ask(punchlist, "run", "--all", "--queue")
+        yield ask(punchlist, "resume", "last", "--queue")
+        yield queued
+        yield ask(punchlist, "status")
+        yield ask(punchlist, "schedule", "remove", "nosuch")
+        yield ask(punchlist, "queue")
+
+
+@situation(
     "What you see now is what `punchlist run --all --yes --findings {}` does there.",
     "  punchlist show          every item",
     "  punchlist show last 1   one with its history, its proof and its change",
@@ -410,14 +433,10 @@ PARSED_ONLY = {
         *("lsp/", "mcp/", "tui/", "web/", "views/pulls/", "views/review/", "app/pulls/"),
         *("adapters/reports/templates/", "model/ledger/verify_ledger.py"),
     ),
-    "it needs PostgreSQL and other machines": (
+    "it needs a database that fails, or other machines": (
         *("adapters/postgres/", "adapters/objects/", "app/fleet/", "app/stores.py"),
         *("app/drive/budget.py", "cli/commands/fleet.py", "cli/commands/queue.py"),
-        *("cli/commands/schedule.py", "cli/commands/store.py", "views/tables/fleet.py"),
-        *(
-            "It waits in the queue for a worker (punchlist queue).",
-            "run {} is queued (punchlist status {})",
-        ),
+        *("cli/commands/store.py", "views/tables/fleet.py"),
     ),
     "it describes an option or an exit code, and is no next step": (
         *("cli/exit_codes.toml", "Also the reports of runs", "Also the environments that"),
@@ -485,6 +504,8 @@ ELSEWHERE = (
 )
 """They do not work by themselves here."""
 FINE = {Exit.FINE, Exit.LEFT, Exit.INCOMPLETE, Exit.WAITING, Exit.UNAPPLIED}
+LASTING = ("worker",)
+"""These go on until they are stopped."""
 MAY = {
     "doctor": {Exit.SETUP},  # it says itself what is missing
     "audit": {Exit.LEDGER},
@@ -530,7 +551,21 @@ def type_hint(punchlist, hint):
     env, arguments = split(hint)
     if hint.startswith(ELSEWHERE):
         return ""
+    if arguments[0] in LASTING:
+        return start_hint(punchlist, hint)
     typed = punchlist(*(EXAMPLES.get(word, word) for word in arguments), **env)
     said = f"$ {hint}\nexit {typed.returncode}\n{typed.stdout}{typed.stderr}\n"
     fine = FINE | MAY.get(arguments[0], set())
     return "" if typed.returncode in fine else said
+
+
+def start_hint(punchlist, hint):
+    """Start a command that lasts; return what is wrong if it ends by itself."""
+    lasts = punchlist.start(*split(hint)[1], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with lasts:
+        try:
+            said, _ = lasts.communicate(timeout=4)
+        except subprocess.TimeoutExpired:
+            lasts.kill()
+            return ""
+    return f"$ {hint}\nexit {lasts.returncode}\n{said.decode()}"
