@@ -82,9 +82,8 @@ def collect_files() -> Iterator[HintText]:
         if path.suffix in (".toml", ".html", ".md", ".txt") and "ci/templates" not in str(path):
             for line in path.read_text("utf-8").splitlines():
                 if MENTION.search(line) and not line.startswith("#"):
-                    yield HintText(
-                        str(path.relative_to(SOURCE)), re.sub(r"\{\{?.*?\}\}?", "{}", line)
-                    )
+                    text = re.sub(r"\{\{?.*?\}\}?", "{}", re.sub(r'^\w+ = "|"$', "", line))
+                    yield HintText(str(path.relative_to(SOURCE)), text)
 
 
 def _read_strings(tree: ast.Module) -> Iterator[str]:

@@ -82,7 +82,8 @@ class Ground:
 
     def begin(self) -> None:
         self.repo.git("reset", "--quiet", "--hard", self._head)
-        self.repo.git("clean", "--quiet", "--force", "-d")
+        self.repo.git("clean", "--quiet", "--force", "-dx")
+        self.repo.write("review.json", REVIEW)
         (self.repo.root / ".git/hooks/pre-commit").unlink(missing_ok=True)
 
     def fresh(self, **env: str) -> Punchlist:
@@ -392,7 +393,7 @@ def of_a_fleet(ground):
     "  punchlist show last 1   one with its history, its proof and its change",
     "  punchlist audit         the ledger, verified from its first line",
     "  punchlist apply         merge the fixes into the branch",
-    'gone = "The repository was removed again; `punchlist demo --keep` leaves it for you to look around in."',
+    "The repository was removed again; `punchlist demo --keep` leaves it for you to look around in.",
     soak=True,
 )
 def of_the_demo(ground):
@@ -516,7 +517,6 @@ MAY = {
 @pytest.fixture(scope="module")
 def ground(shared_repo, tmp_path_factory):
     made = Ground(shared_repo, tmp_path_factory.mktemp("ground"))
-    shared_repo.write("review.json", REVIEW)
     shared_repo.git("config", "core.excludesFile", made.write("ignored", "review.json\n"))
     return made
 
