@@ -82,43 +82,6 @@ def test_a_dry_run_says_what_would_be_done_and_records_nothing(punchlist, cart):
     assert punchlist.json("list") == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("run", "--all"),
-        ("review", "--all"),
-        ("fix", "--from", "last"),
-        ("fix", "--from", "last", "--item", "1", "--agent", "robot"),
-        ("fix", "--findings", "told.json"),
-    ],
-    ids=" ".join,
-)
-def test_a_dry_run_leaves_the_state_folder_as_it_is(punchlist, cart, tmp_path, words):
-    told = [{"title": "it is slow", "path": "cart.py", "line": 1}]
-    (cart.root / "told.json").write_text(json.dumps(told))
-    punchlist.env["PUNCHLIST_CONFIG"] = str(tmp_path / "config.toml")
-    (tmp_path / "robot.json").write_text("[]")
-    robot = f'[agent.robot]\nkind = "scripted"\nscript = "{tmp_path / "robot.json"}"\n'
-    (tmp_path / "config.toml").write_text(robot)
-    punchlist("review", "--all")
-    before = _read_state(tmp_path)
-    ran = punchlist(*words, "--dry-run")
-    assert ran.returncode == 0, ran.stderr
-    assert "report" in ran.stdout
-    assert _read_state(tmp_path) == before
-
-
-def _read_state(folder):
-    """Return what is in the state folder; SQLite makes and deletes files of its own when it reads."""
-    files = sorted(folder.rglob("state/**/*"))
-    mine = ("-shm", "-wal")
-    return {
-        str(each): each.read_bytes() if each.is_file() else b""
-        for each in files
-        if not each.name.endswith(mine)
-    }
-
-
 def test_a_file_that_is_new_is_in_scope_as_a_whole_and_its_lines_are_not_made_up(punchlist, cart):
     cart.git("switch", "--quiet", "--create", "topic")
     cart.commit({"new.py": "import os\n"})

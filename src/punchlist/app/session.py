@@ -1,12 +1,11 @@
 """What every use case works with: the state folder, the repository, settings and the ledger."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from punchlist.adapters.folders.temporary import temporary_folder
 from punchlist.adapters.git.checkout import Checkout
 from punchlist.adapters.git.workshop import Workshop, repository_id
 from punchlist.adapters.process.programs import find_work_tree, mark_foreign
@@ -51,16 +50,10 @@ class Session:
         flags: Mapping[str, str],
         *,
         readonly: bool = False,
-        dry: bool = False,
     ) -> None:
         self.home = home
-        self.dry = dry
-        self._ends = ExitStack()
-        temporary = self._ends.enter_context(temporary_folder("punchlist-dry-")) if dry else home
-        self.written = Path(temporary)
-        """Where runs are prepared: `home`, or for a dry run a folder that `close` deletes."""
-        mark_foreign(checkout.root if checkout else None, home / "repos", self.written / "repos")
-        self._readonly = readonly or dry
+        mark_foreign(checkout.root if checkout else None, home / "repos")
+        self._readonly = readonly
         self.checkout = checkout
         self.flags = dict(flags)
         self._workshop: Workshop | None = None
@@ -79,17 +72,16 @@ class Session:
         *,
         repository: bool | None = True,
         readonly: bool = False,
-        dry: bool = False,
     ) -> "Session":
         """`readonly` works where nothing can be written, and in a repository without commits.
-        `repository` None: if there is one. `dry`: `home` stays as it is.
+        `repository` None: if there is one.
         """
         mark_foreign(find_work_tree(start))
         checkout = await _find_checkout(start, repository, unborn=readonly)
         # Raises on a mistake before anything is touched.
         known = load_settings(None, flags or {}).settings
         use_reading_limits(known.limits.reading)
-        return cls(home_folder(), checkout, flags or {}, readonly=readonly, dry=dry)
+        return cls(home_folder(), checkout, flags or {}, readonly=readonly)
 
     @cached_property
     def state(self) -> SharedState:
@@ -104,7 +96,6 @@ class Session:
     def close(self) -> None:
         if "state" in self.__dict__:
             self.state.close()
-        self._ends.close()
 
     def settings(self) -> LoadedSettings:
         return load_settings(None, self.flags)
@@ -200,8 +191,8 @@ class Session:
             return self._workshop
         checkout = self.required_checkout
         with suppress(OSError):  # the workshop or the ledger reports it
-            keep_private(self.written)
-        self._workshop = await Workshop.open(checkout, self.written)
+            keep_private(self.home)
+        self._workshop = await Workshop.open(checkout, self.home)
         return self._workshop
 
 

@@ -38,12 +38,17 @@ Tell = Callable[[Run], Iterator[Part]]
 
 
 async def start_and_show(
-    session: Session, request: Request, output: OutputMode, *, tell: Tell = render_summary
+    session: Session,
+    request: Request,
+    output: OutputMode,
+    *,
+    dry: bool = False,
+    tell: Tell = render_summary,
 ) -> Exit:
-    if output.follow and not session.dry:
+    if output.follow and not dry:
         check_terminal()
     ready = await prepare_run(session, request)
-    if session.dry:
+    if dry:
         from punchlist.app.start.dry_run import rehearse_run
 
         files = await count_files(session, ready.change)

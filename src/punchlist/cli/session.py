@@ -31,15 +31,12 @@ def run_session(
     *,
     repository: bool | None = True,
     readonly: bool = False,
-    dry: bool = False,
 ) -> T:
     """Open a session in the current folder, do the work with it, and close it."""
 
     async def open_and_work() -> T:
         folder = current_folder()
-        session = await Session.open(
-            folder, flags, repository=repository, readonly=readonly, dry=dry
-        )
+        session = await Session.open(folder, flags, repository=repository, readonly=readonly)
         with closing(session):
             return await work(session)
 

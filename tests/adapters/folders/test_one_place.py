@@ -29,7 +29,6 @@ PARSERS = {
 ALLOWED = {
     "adapters/analyzers/entries.py": {"msgspec.json.decode"},  # RecursionError is caught
     "adapters/environments/make_environment.py": {"msgspec.json.decode"},  # RecursionError is caught
-    "adapters/environments/registries.py": {"configparser.RawConfigParser", "tomllib.loads"},
     "adapters/environments/tree_links.py": {"msgspec.json.decode"},
     "adapters/analyzers/tools/mypy.py": {"configparser.RawConfigParser"},  # it writes one
     "adapters/analyzers/tools/ruff_rules.py": {"msgspec.json.decode"},  # of ruff itself

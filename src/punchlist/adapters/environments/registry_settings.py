@@ -1,13 +1,13 @@
 """The user's own settings of pip and uv for package registries, in the words of the installer."""
 
-import configparser
 import os
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from punchlist.model.finding.guarded_text import parse_ini, parse_toml
 
 Named = tuple[str, str]
 """A setting as its variable is called, and its value; lists are separated by spaces."""
@@ -102,10 +102,9 @@ def _read_pip_files(environment: Mapping[str, str]) -> Iterator[Named]:
     files = [Path("/etc/xdg/pip/pip.conf"), Path("/etc/pip.conf"), home / ".pip/pip.conf"]
     files += [home / "Library/Application Support/pip/pip.conf", own / "pip/pip.conf"]
     for file in (*files, *([Path(named)] if named else [])):
-        parser = configparser.RawConfigParser(strict=False)
         try:
-            parser.read_string(file.read_text())
-        except (OSError, UnicodeDecodeError, configparser.Error):
+            parser = parse_ini(file.read_text())
+        except (OSError, ValueError):
             continue
         for section in _PIP_SECTIONS:
             for name, value in parser.items(section) if parser.has_section(section) else ():
@@ -124,8 +123,8 @@ def _read_uv_files(environment: Mapping[str, str]) -> Iterator[Named]:
     files = [Path("/etc/xdg/uv/uv.toml"), Path("/etc/uv/uv.toml"), own / "uv/uv.toml"]
     for file in [Path(named)] if named else files:
         try:
-            settings = tomllib.loads(file.read_text())
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            settings = parse_toml(file.read_text())
+        except (OSError, ValueError):
             continue
         tables = settings.pop("index", [])
         yield from _read_indexes([each for each in tables if isinstance(each, dict)])

@@ -88,7 +88,7 @@ def choose_items(
             raise UsageError(what, hint="leave it out")
     ids = {f"{run.id}/{number}": number for number in sorted(set(numbers))}
     entries = [describe_item(run.items[n], run) | {"issue_id": name} for name, n in ids.items()]
-    file = write_issues(session.written, entries)
+    file = write_issues(session.home, entries)
     return replace(request, findings=(file,), issue_ids=tuple(ids))
 
 
@@ -96,7 +96,7 @@ def write_items(session: Session, run: Run, numbers: Iterable[int]) -> str:
     """Write items of a run as SARIF into its folder on this machine; return the path."""
     items = {number: run.items[number] for number in numbers}
     content = REPORTS["report.sarif"].render(replace(run, items=items))
-    folder = run_folder(session.written, run.id)
+    folder = run_folder(session.home, run.id)
     return FolderArtifacts(folder).write("handed-on.sarif", content)
 
 

@@ -69,7 +69,7 @@ async def prepare_run(session: Session, request: Request) -> Prepared:
     text, loaded = await load_trusted(session, workshop, scope.base, allow=request.allow_checks)
     gate = await load_gate(workshop, scope, session.flags)
     loaded, odd = await _add_selected(loaded, gate)
-    move = partial(move_issues, workshop, session.written, head=scope.head)
+    move = partial(move_issues, workshop, session.home, head=scope.head)
     files = [await move(each) for each in request.findings]
     settings = loaded.settings
     check_settings(loaded)

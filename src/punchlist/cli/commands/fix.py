@@ -72,9 +72,9 @@ def command(**chosen: Any) -> Exit:
             wanted = choose_items(session, wanted, run.id, numbers)
         elif run is not None:
             wanted = _add_items(session, wanted, run)
-        return await start_and_show(session, wanted, output)
+        return await start_and_show(session, wanted, output, dry=chosen["dry_run"])
 
-    return run_session(work, options.parse_flags(chosen), dry=chosen["dry_run"])
+    return run_session(work, options.parse_flags(chosen))
 
 
 def _add_items(session: Session, request: Request, run: Run) -> Request:

@@ -41,7 +41,7 @@ def command(**chosen: Any) -> Exit:
 
     def look() -> Exit:
         return run_session(
-            lambda session: start_and_show(session, request, output), flags, dry=chosen["dry_run"]
+            lambda session: start_and_show(session, request, output, dry=chosen["dry_run"]), flags
         )
 
     if not chosen["watch"]:

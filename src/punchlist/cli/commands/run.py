@@ -31,7 +31,6 @@ def command(**chosen: Any) -> Exit:
     output = options.parse_output(chosen)
     request = options.make_request(chosen)
     return run_session(
-        lambda session: start_and_show(session, request, output),
+        lambda session: start_and_show(session, request, output, dry=chosen["dry_run"]),
         options.parse_flags(chosen),
-        dry=chosen["dry_run"],
     )
