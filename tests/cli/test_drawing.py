@@ -26,6 +26,14 @@ def test_columns_are_counted_as_a_terminal_does(text, columns):
     assert measure(text) == columns
 
 
+def test_a_stretch_without_style_is_plain_in_a_text_that_has_one():
+    text = Text("dim ", "dim").append("plain ", "none").append("red", "none red")
+    assert list(draw_lines([text], 20, colours=True)) == [
+        "\x1b[2mdim \x1b[0mplain \x1b[31mred\x1b[0m"
+    ]
+    assert drawn(text, 20) == ["dim plain red"]
+
+
 @given(WORDS, WIDTHS)
 @example("a " + "b" * 20 + " c", 8)
 def test_a_text_is_broken_between_words_and_loses_none(text, width):

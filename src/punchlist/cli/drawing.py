@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol, Self
 from unicodedata import category, east_asian_width
 
 Span = tuple[str, str]
-"""Text, and its style in words: "bold red"."""
+"""Text, and its style in words: "bold red"; "none" ends what stands before it."""
 Line = list[Span]
 Overflow = Literal["fold", "ellipsis", "crop"]
 """What becomes of a word that is wider than a line, or of a line that must not be wrapped."""
@@ -199,7 +199,8 @@ def draw_lines(parts: Iterable[Part], width: int, *, colours: bool = False) -> I
 
 def _write_span(span: Span, *, colours: bool) -> str:
     text, style = span
-    codes = ";".join(str(_CODES[word]) for word in style.split())
+    _, _, last = f" {style} ".rpartition(" none ")  # no style, whatever that of the whole is
+    codes = ";".join(str(_CODES[word]) for word in last.split())
     return f"\x1b[{codes}m{text}\x1b[0m" if colours and codes and text else text
 
 
