@@ -101,6 +101,22 @@ async def require_commits(session: Session, run: Run, workshop: Workshop) -> Non
 async def drive_run(
     session: Session, run: Run, workshop: Workshop, watcher: Watcher, lease: Lease
 ) -> Run:
+    """Drive a run that this process has the lease of. A stop is recorded also if it comes before
+    the engine is at work, which records its own.
+    """
+    try:
+        return await _drive(session, run, workshop, watcher, lease)
+    except asyncio.CancelledError as stop:
+        now = fold_entries(run.id, session.store.read(run.id))
+        if not (has_ended(now) or now.paused or lease.lost):
+            reason = str(stop) or "stopped by a person or a signal"
+            _record(session, now, "interrupted", ev.Interrupted(reason=reason), watcher)
+        raise
+
+
+async def _drive(
+    session: Session, run: Run, workshop: Workshop, watcher: Watcher, lease: Lease
+) -> Run:
     started, store = limit_start(session, run), session.store
     name = started.workflow_name
     workflow = parse_workflow(started.workflow, name, f"{name} (as pinned by run {run.id})")
