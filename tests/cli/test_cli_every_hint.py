@@ -239,6 +239,7 @@ def of_the_loop(ground):
     "it is not allowed yet (`punchlist allow`)",
     "punchlist allow",
     "{} {}; `punchlist allow` or --yes",
+    soak=True,
 )
 def of_what_is_not_allowed(ground):
     ground.repo.commit(
