@@ -190,9 +190,14 @@ def test_an_unknown_rule_in_the_settings_is_a_failure(grown):
     assert "NOPE" in looked(grown({"a.py": "import os\n"}), select=["NOPE"]).failed
 
 
-def test_a_time_out_is_a_failure(grown):
+def test_a_time_out_is_a_failure(grown, on_path, monkeypatch):
+    folder = on_path("sleep")
+    hanging = folder / "ruff"
+    hanging.write_text("#!/bin/sh\nexec sleep 600\n")
+    hanging.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
     analysis = asyncio.run(
-        CommandAnalyzer(Ruff(), Kit(timeout=0.0001)).analyze(grown({"a.py": ""}), None)
+        CommandAnalyzer(Ruff(), Kit(timeout=0.2)).analyze(grown({"a.py": ""}), None)
     )
     assert "timed out" in analysis.failed
 
