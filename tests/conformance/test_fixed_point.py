@@ -4,7 +4,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import Struct
 from scripted import Bench
@@ -34,9 +34,12 @@ class Letters:
     def __init__(self, *rules: Rule) -> None:
         self.rules = rules
         self.looks = 0
+        self.fails = frozenset[int]()
 
     async def analyze(self, tree, paths):
         self.looks += 1
+        if self.looks in self.fails:
+            return Analysis(failed="no memory")
         files = [path for path in tree.files() if paths is None or path in paths]
         found = [each for path in files for each in self._read(path, tree.text(path))]
         return Analysis(findings=tuple(found), looked_at=len(files))
@@ -99,3 +102,13 @@ def test_no_letter_stands_where_what_it_needs_did_not_land(text, checked):
     assert "d" not in after or "b" in after
     assert not {"x", "y"} & {*after}
     assert checked is ("a" not in after) or "a" not in text
+
+
+@given(st.text("acx", min_size=1, max_size=8), st.frozensets(st.integers(2, 12)))
+@example("cxaa", frozenset({6, 8}))
+def test_a_look_that_fails_tells_no_cause(text, fails):
+    letters = Letters(*FAR, *NEAR)
+    letters.fails = fails
+    with tempfile.TemporaryDirectory() as folder:
+        after, _, _ = landed(Path(folder), text, letters.rules, checked=False, by=letters)
+    assert "d" not in after or "b" in after

@@ -108,7 +108,7 @@ async def drive_run(
         return await _drive(session, run, workshop, watcher, lease)
     except asyncio.CancelledError as stop:
         now = fold_entries(run.id, session.store.read(run.id))
-        if not (has_ended(now) or now.paused or lease.lost):
+        if not (has_ended(now) or now.waits or now.paused or lease.lost):
             reason = str(stop) or "stopped by a person or a signal"
             _record(session, now, "interrupted", ev.Interrupted(reason=reason), watcher)
         raise

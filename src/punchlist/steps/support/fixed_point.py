@@ -7,6 +7,7 @@ safe fix of its own. What the analyzers say is only a draft here: the whole is j
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from keyword import iskeyword
 
@@ -38,13 +39,12 @@ async def settle_fixes(plan: BatchPlan, run: Run, world: World) -> BatchPlan:
     waiting = [item for item in plan.overlapping if _may_join(item)]
     others = [batch for batch in plan.batches if batch.number not in batches]
     draft = _Draft(batches, waiting, others, texts, run)
-    for _ in range(PASSES if draft.sources else 0):
-        findings = await _look(draft.patches, sorted(draft.layers), draft.sources, run, world)
-        if findings is None:
-            return plan
-        draft.compare(findings)
-        if not draft.take_in(await _find_causes(draft, run, world)):
-            return plan if draft.broken else draft.amend(plan)
+    with suppress(_LookFailed):
+        for _ in range(PASSES if draft.sources else 0):
+            looked = await _look(draft.patches, sorted(draft.layers), draft.sources, run, world)
+            draft.compare(looked)
+            if not draft.take_in(await _find_causes(draft, run, world)):
+                return plan if draft.broken else draft.amend(plan)
     return plan
 
 
@@ -139,7 +139,7 @@ async def _list_seen(
     part = {path: each for path, each in chosen.items() if each and path not in known}
     if part:
         found = await _look(draft.cut_patches(part), sorted(part), draft.sources, run, world)
-        seen |= {news.name for news in draft.list_new(found or (), part)}
+        seen |= {news.name for news in draft.list_new(found, part)}
     return seen
 
 
@@ -162,12 +162,14 @@ async def _read_texts(batches: Iterable[Batch], run: Run, world: World) -> dict[
     return {path: text for path, text in texts.items() if text is not None}
 
 
+class _LookFailed(Exception):
+    """An analyzer could not look at a draft: what it does not report proves nothing."""
+
+
 async def _look(
     patches: Iterable[Patch], paths: Sequence[str], sources: Iterable[str], run: Run, world: World
-) -> list[Finding] | None:
-    """Return what these analyzers report of these files with the patches; None if one could not
-    look.
-    """
+) -> list[Finding]:
+    """Return what these analyzers report of these files with the patches."""
     found: list[Finding] = []
     steering = Pristine(origin=world.change.base, alone=world.protected.steering)
     async with world.trees.open_tree(run.landing.tip, [*patches], pristine=steering) as tree:
@@ -177,7 +179,7 @@ async def _look(
                 continue
             said = await analyzer.analyze(tree, paths)
             if said.failed:
-                return None
+                raise _LookFailed
             found += said.findings
     return found
 
